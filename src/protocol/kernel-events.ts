@@ -1,0 +1,56 @@
+/** Events the kernel itself gives to a chart. Every event carries `id`; what else they carry stands here. */
+import type { Address, Birth, EventId, Token } from "./ids.ts";
+import type { Json } from "./json.ts";
+import type { PayloadRef } from "./payload.ts";
+import type { DownReason, StopReason } from "./effects.ts";
+
+/** What every event has. `at` is wall clock milliseconds of the round that delivered it: charts read no clock. */
+export interface Delivered {
+  id: EventId;
+  at: number;
+  from: Address | "door" | "kernel";
+  /** Set when somebody waits for an answer: `reply` or `refuse` with it, exactly once. */
+  token?: Token;
+  payloads?: PayloadRef[];
+}
+
+/** The end of a watched actor; exactly one per watch (K7). `reason` goes before `output`. */
+export interface DownEvent extends Delivered {
+  type: "down";
+  address: Address;
+  birth: Birth;
+  reason: DownReason;
+  output: Json;
+  /** Processes below it that could not be ended. */
+  lost: { pid: number; command: string }[];
+}
+/** A `keep` actor after a crash, or after a server start where something of it was interrupted: look again at what you depend on. */
+export interface ResumedEvent extends Delivered {
+  type: "resumed";
+  cause: "crash" | "restart" | "unparked";
+  dropped?: { type: string; id: string; name?: string; from: string; token?: Token };
+}
+/** Said once after a stop of a suspended actor's scope is through (design §9). */
+export interface StoppedEvent extends Delivered {
+  type: "stopped";
+  stop: StopReason;
+}
+/** `stop` itself: an actor may note it; it needs no state for it. */
+export interface StopEvent extends Delivered {
+  type: "stop";
+  stop: StopReason;
+}
+/**
+ * The outcome of a perform called `name` comes as an event of type `<name>.<status>`: `done` with `value`; `failed` with
+ * `error`; `aborted` (taken back; `started` false when it never ran; `value` may hold what there was); `interrupted`
+ * (a restart found it unknown; `value` holds what is known).
+ */
+export interface OutcomeFields extends Delivered {
+  name: string;
+  value: Json;
+  error?: { code: string; message: string; hint?: string; details?: Json };
+  started?: boolean;
+  attempt: number;
+}
+
+export type OutcomeStatus = "done" | "failed" | "aborted" | "interrupted";
