@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds, from an arbitrary beginning. */
   monotonic(): number;
+  /** `YYYY-MM-DD` of a wall time in the server's own time zone: the day a cost is booked to. */
+  day(at: number): string;
   /** Calls back once after `ms` (at most an hour is asked for). Returns how to take it back. Never calls back synchronously. */
   setTimer(ms: number, callback: () => void): () => void;
 }
