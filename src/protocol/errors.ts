@@ -48,6 +48,7 @@ export const ERRORS = {
   ACTOR_UNKNOWN: { status: 404, when: "No actor at that address.", again: false },
   ACTOR_FIXED: { status: 409, when: "Root and fixed supervisors cannot be stopped.", again: false },
   NOT_PARKED: { status: 409, when: "Resume was asked for an actor that is not parked.", again: false },
+  CANCELLED: { status: 409, when: "The turn was stopped; `reason` says by whom.", again: false },
   // the server
   STORE_STALLED: { status: 503, when: "The disk does not take commits; what was accepted waits, new commands are refused.", again: true },
   SERVER_STOPPING: { status: 503, when: "The server drains.", again: true },

@@ -24,6 +24,8 @@ export interface ChartDefinition {
   ignore?: readonly string[];
   /** A few plain facts for watchers; pure. */
   describe?(context: Record<string, unknown>, state: string): { detail: JsonObject; waitingFor?: { what: string; since: number } };
+  /** What `down` carries as output when the actor ends before its chart does (stopped, crashed): what is known by then; pure. */
+  lastWords?(context: Record<string, unknown>): Json;
   /** Brings a stored row body of an earlier version up to date; called with the version it was written with. */
   migrate?(stored: StoredSnapshot, from: number): StoredSnapshot;
 }

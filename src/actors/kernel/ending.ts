@@ -206,7 +206,7 @@ function reasonOf(actor: Actor): DownReason {
 
 function down(core: Core, actor: Actor): void {
   const reason = reasonOf(actor);
-  const output = (actor.snapshot?.status === "done" ? (actor.snapshot.output ?? null) : null) as Json;
+  const output = (actor.snapshot?.status === "done" ? (actor.snapshot.output ?? null) : actor.snapshot ? (actor.chart.definition.lastWords?.(actor.snapshot.context as Record<string, unknown>) ?? null) : null) as Json;
   const stone: Tombstone = { address: actor.address, birth: actor.birth, reason, output, lost: actor.lost, at: core.clock.now(), kind: actor.chart.name };
   core.actors.delete(actor.address);
   core.tombstones.set(actor.address, stone);
