@@ -150,6 +150,28 @@ describe("a file that is no store", () => {
   });
 });
 
+describe("a disk that takes no more", () => {
+  it("fails the commit, and the same batch goes in once after it has room again", async () => {
+    // A limit on the size of files stands for a full disk: writes past it fail, and it can be lifted from outside.
+    const child = spawn("bash", ["-c", `ulimit -S -f 600; exec "$0" "$@"`, process.execPath, writer.path, folder, "90"], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const exited = once(child, "exit");
+    const failed: string[] = [];
+    for await (const line of createInterface({ input: child.stdout })) {
+      if (line.startsWith("failed")) {
+        failed.push(line);
+        await once(spawn("prlimit", ["--pid", String(child.pid), "--fsize=unlimited"]), "exit");
+        child.stdin.write("go on\n");
+      }
+      if (line === "90") child.kill("SIGKILL");
+    }
+    await exited;
+    expect(failed).toHaveLength(1);
+    expect([...(await commitsOnDisk()).sizes]).toEqual(Array.from({ length: 90 }, (_, index) => [index + 1, ROWS]));
+  });
+});
+
 describe("a store open in another process", () => {
   it("is refused with that process's id and not copied", async () => {
     const child = spawn(process.execPath, [writer.path, folder, "1"], { stdio: ["ignore", "pipe", "inherit"] });

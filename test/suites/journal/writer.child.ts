@@ -1,5 +1,10 @@
-/** Writes commits until it is killed: `node writer <folder> [commits]`. Says `epoch N` once, then each acknowledged commit. */
+/**
+ * Writes commits until it is killed: `node writer <folder> [commits]`. Says `epoch N` once, then each acknowledged commit.
+ * After a failed one it says `failed N`, waits for a line on stdin, reopens and tries the same batch again.
+ */
+import { once } from "node:events";
 import { writeSync } from "node:fs";
+import type { Batch } from "../../../src/ports/journal.port.ts";
 import { createDuckdbJournal } from "../../../src/store/index.ts";
 
 const ROWS = 40;
@@ -17,8 +22,18 @@ for (let commit = 1; commit <= limit; commit++) {
     head: JSON.stringify({ address: `/agents/guide/${n}`, birth: "1.1.1", at: commit, status: "live" }),
     body: JSON.stringify({ commit, text: "x".repeat(200) }),
   }));
-  await journal.append({ epoch, commit, rows });
+  while (!(await written({ epoch, commit, rows }))) await journal.reopen();
   writeSync(1, `${commit}\n`);
 }
+async function written(batch: Batch): Promise<boolean> {
+  try {
+    return (await journal.append(batch)) === "done";
+  } catch (error) {
+    writeSync(1, `failed ${batch.commit} ${String(error).split("\n", 1)[0]}\n`);
+    await once(process.stdin, "data");
+    return false;
+  }
+}
+
 // Stays alive, so that only a kill ends it and nothing is checkpointed.
 setInterval(() => {}, 1_000);
