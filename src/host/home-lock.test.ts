@@ -71,7 +71,9 @@ describe("a home", () => {
       expect(answers.filter((answer) => answer === "won")).toHaveLength(1);
       const winner = candidates[answers.indexOf("won")];
       const refused = answers.filter((answer) => answer !== "won");
-      expect(refused.every((answer) => answer.startsWith(`HOME_LOCKED Another server holds this home: pid ${winner?.process.pid ?? 0}, `))).toBe(true);
+      expect(
+        refused.every((answer) => answer.startsWith(`HOME_LOCKED Another server holds this home: pid ${winner?.process.pid ?? 0}, `)),
+      ).toBe(true);
       await Promise.all(candidates.map((candidate) => candidate.kill()));
     }
     // Files of dead holders do not pile up.

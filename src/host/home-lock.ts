@@ -161,7 +161,10 @@ function parse(text: string): LockFile {
 
 async function numbersIn(run: string): Promise<number[]> {
   const names = (await readdir(run).catch(unlessGone)) ?? [];
-  return names.flatMap((name) => NAME.exec(name)?.[1] ?? []).map(Number).sort((a, b) => a - b);
+  return names
+    .flatMap((name) => NAME.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => a - b);
 }
 
 async function lives(lock: LockFile): Promise<boolean> {

@@ -20,9 +20,13 @@ export async function socketFolder(home: string, longestName: string, runtimeFol
   await mkdir(other, { recursive: true, mode: 0o700 });
   const found = await lstat(other);
   if (!found.isDirectory() || (uid >= 0 && found.uid !== uid) || (found.mode & 0o077) !== 0) {
-    throw new SomoraError("FOLDER_INVALID", `${other} is needed for private sockets, but it is not a folder that only this user can enter.`, {
-      hint: `Remove it, or use a home with a path of at most ${PATH_LIMIT - longestName.length - 5} bytes.`,
-    });
+    throw new SomoraError(
+      "FOLDER_INVALID",
+      `${other} is needed for private sockets, but it is not a folder that only this user can enter.`,
+      {
+        hint: `Remove it, or use a home with a path of at most ${PATH_LIMIT - longestName.length - 5} bytes.`,
+      },
+    );
   }
   return other;
 }

@@ -105,7 +105,10 @@ describe("a store whose WAL is damaged", () => {
     bytes.writeUInt8(bytes.readUInt8(middle) ^ 4, middle);
     await writeFile(wal(), bytes);
     for (let tries = 1; tries <= 3; tries++) {
-      await expect(journalHere().open()).rejects.toMatchObject({ code: "STORE_UNREADABLE", details: { aside: join(folder, "aside-2026-12-01T10-00-00") } });
+      await expect(journalHere().open()).rejects.toMatchObject({
+        code: "STORE_UNREADABLE",
+        details: { aside: join(folder, "aside-2026-12-01T10-00-00") },
+      });
     }
     expect((await readdir(folder)).filter((name) => name.startsWith("aside-"))).toEqual(["aside-2026-12-01T10-00-00"]);
     expect((await readFile(join(folder, "aside-2026-12-01T10-00-00", "somora.duckdb.wal"))).equals(bytes)).toBe(true);
@@ -128,7 +131,10 @@ describe("a file that is no store", () => {
       await writeFile(file(), bytes);
       await expect(journalHere().open()).rejects.toMatchObject({ code: "STORE_UNREADABLE" });
     }
-    expect((await readdir(folder)).filter((name) => name.startsWith("aside-")).sort()).toEqual(["aside-2026-12-01T10-00-00", "aside-2026-12-01T10-00-00-2"]);
+    expect((await readdir(folder)).filter((name) => name.startsWith("aside-")).sort()).toEqual([
+      "aside-2026-12-01T10-00-00",
+      "aside-2026-12-01T10-00-00-2",
+    ]);
   });
   it("but a DuckDB file of somebody else is refused, too", async () => {
     await journalHereOnce();
@@ -236,14 +242,21 @@ describe("a text over 256 KB", () => {
   it("that no row names any more is swept when pruning, unless it is young", async () => {
     const journal = journalHere();
     const { epoch } = await journal.open();
-    await journal.append({ epoch, commit: 1, rows: [payload("1.1.1:0", long), payload("1.1.1:1", `${long}named`), actor("/a", 1, { ref: "1.1.1:1" })] });
+    await journal.append({
+      epoch,
+      commit: 1,
+      rows: [payload("1.1.1:0", long), payload("1.1.1:1", `${long}named`), actor("/a", 1, { ref: "1.1.1:1" })],
+    });
     await journal.append({ epoch, commit: 2, rows: [actor("/b", 1), actor("/c", 1, `${long}young`)] });
     await journal.append({ epoch, commit: 3, rows: [actor("/c", 2)] });
     const blobs = join(folder, "blobs");
     const old = new Date(Date.now() - 7_200_000);
-    for (const name of await readdir(blobs)) if ((await readFile(join(blobs, name), "utf8")).includes("young") === false) await utimes(join(blobs, name), old, old);
+    for (const name of await readdir(blobs))
+      if ((await readFile(join(blobs, name), "utf8")).includes("young") === false) await utimes(join(blobs, name), old, old);
     expect(await journal.prune(2)).toBe(2);
-    const left = await Promise.all((await readdir(blobs)).map(async (name) => (await readFile(join(blobs, name), "utf8")).replaceAll("long ", "")));
+    const left = await Promise.all(
+      (await readdir(blobs)).map(async (name) => (await readFile(join(blobs, name), "utf8")).replaceAll("long ", "")),
+    );
     expect(left.sort()).toEqual([`"young"`, "named"]);
     await journal.close();
   });
