@@ -33,6 +33,8 @@ export interface HomeHolder {
   pid: number;
   /** Null while it starts. */
   address: string | null;
+  /** What it was built from, as `scripts/build.mjs` names it; null when it did not say. */
+  build: string | null;
   /** Wall clock milliseconds. */
   since: number;
 }
@@ -42,6 +44,7 @@ const lockFile = z.object({
   started: z.string().nullable(),
   socket: z.string(),
   address: z.string().nullable(),
+  build: z.string().nullable(),
   since: z.number(),
   released: z.boolean(),
 });
@@ -52,8 +55,15 @@ const SOCKET_NAME = "lock-4194304-ffffffff.sock";
 /** A holder's kernel answers at once; only a machine out of memory takes longer. */
 const ANSWER_MS = 2_000;
 
-/** Takes the home or rejects with HOME_LOCKED and the holder's pid and address. `runtimeFolder`: `$XDG_RUNTIME_DIR`. */
-export async function acquireHomeLock(home: string, options: { address?: string; runtimeFolder?: string } = {}): Promise<HomeLock> {
+export interface HomeLockOptions {
+  address?: string;
+  build?: string;
+  /** `$XDG_RUNTIME_DIR`, used when the home's path is too long for a socket. */
+  runtimeFolder?: string;
+}
+
+/** Takes the home or rejects with HOME_LOCKED and the holder's pid and address. */
+export async function acquireHomeLock(home: string, options: HomeLockOptions = {}): Promise<HomeLock> {
   const sockets = await socketFolder(home, SOCKET_NAME, options.runtimeFolder);
   const run = join(home, "run");
   const socket = join(sockets, `lock-${process.pid}-${randomBytes(4).toString("hex")}.sock`);
@@ -63,6 +73,7 @@ export async function acquireHomeLock(home: string, options: { address?: string;
     started: await processStart(process.pid),
     socket,
     address: options.address ?? null,
+    build: options.build ?? null,
     since: Date.now(),
     released: false,
   };
@@ -80,8 +91,8 @@ export async function acquireHomeLock(home: string, options: { address?: string;
 export async function homeHolder(home: string): Promise<HomeHolder | null> {
   const top = await highest(join(home, "run"));
   if (top === null || !(await lives(top.lock))) return null;
-  const { pid, address, since } = top.lock;
-  return { pid, address, since };
+  const { pid, address, build, since } = top.lock;
+  return { pid, address, build, since };
 }
 
 async function takeNumber(run: string, mine: LockFile): Promise<number> {
@@ -150,7 +161,7 @@ async function highest(run: string): Promise<{ number: number; lock: LockFile } 
 
 /** A file that is not ours (a full disk when it was written, an editor) has no living holder. */
 function parse(text: string): LockFile {
-  const nobody: LockFile = { pid: 0, started: null, socket: "", address: null, since: 0, released: true };
+  const nobody: LockFile = { pid: 0, started: null, socket: "", address: null, build: null, since: 0, released: true };
   try {
     return lockFile.catch(nobody).parse(JSON.parse(text));
   } catch (error) {
