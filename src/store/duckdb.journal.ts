@@ -107,7 +107,8 @@ class DuckdbJournal implements Journal {
   #compare(batch: Batch): "done" | "fenced" | null {
     if (this.#state === "closed") throw new Error("The journal is closed.");
     if (batch.epoch < this.#epoch || this.#isFenced) return "fenced";
-    if (batch.epoch > this.#epoch) throw new RangeError(`Commit ${batch.epoch}.${batch.commit}: this opening has the epoch ${this.#epoch}.`);
+    if (batch.epoch > this.#epoch)
+      throw new RangeError(`Commit ${batch.epoch}.${batch.commit}: this opening has the epoch ${this.#epoch}.`);
     if (batch.commit <= this.#acknowledged) return "done";
     if (batch.commit === this.#acknowledged + 1) return null;
     throw new RangeError(`Commit ${batch.commit} is out of order: the last one was ${this.#acknowledged}.`);
@@ -140,7 +141,9 @@ class DuckdbJournal implements Journal {
   reopen(): Promise<{ lastCommit: number }> {
     const limit = this.#options.reopenLimitMs ?? REOPEN_LIMIT_MS;
     const stuck = () =>
-      new SomoraError("STORE_STALLED", `The store could not be reopened within ${limit} ms.`, { hint: "Look at the disk, then start the server again." });
+      new SomoraError("STORE_STALLED", `The store could not be reopened within ${limit} ms.`, {
+        hint: "Look at the disk, then start the server again.",
+      });
     return withinLimit(
       this.#writer.run(() => this.#reopenNow()),
       limit,

@@ -105,7 +105,9 @@ export class DuckdbReader implements LogReader {
   on<Result>(work: (connection: DuckDBConnection) => Promise<Result>): Promise<Result> {
     return this.#serial.run(async () => {
       if (this.#connection !== null) return work(this.#connection);
-      throw new SomoraError("STORE_STALLED", "The store is closed or being reopened; nothing can be read now.", { hint: "Ask again in a moment." });
+      throw new SomoraError("STORE_STALLED", "The store is closed or being reopened; nothing can be read now.", {
+        hint: "Ask again in a moment.",
+      });
     });
   }
 }

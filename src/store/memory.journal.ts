@@ -99,7 +99,8 @@ class MemoryLog implements MemoryJournal {
   #compare(batch: Batch): "done" | "fenced" | null {
     if (this.#state === "closed") throw new Error("The journal is closed.");
     if (batch.epoch < this.#epoch || this.#disk.epoch > this.#epoch) return "fenced";
-    if (batch.epoch > this.#epoch) throw new RangeError(`Commit ${batch.epoch}.${batch.commit}: this opening has the epoch ${this.#epoch}.`);
+    if (batch.epoch > this.#epoch)
+      throw new RangeError(`Commit ${batch.epoch}.${batch.commit}: this opening has the epoch ${this.#epoch}.`);
     const last = Math.max(this.#acknowledged, this.#lastOnDisk);
     if (batch.commit <= last) return "done";
     if (batch.commit === last + 1) return null;
@@ -142,9 +143,11 @@ class MemoryLog implements MemoryJournal {
     const kept = this.#disk.rows.filter((row) => !isState(row) || newest.get(keyOf(row)) === row || !(atOf(row) < before));
     const border = this.#disk.rows.filter((row) => row.kind === "actor" && atOf(row) < before).at(-1);
     const named = new Set<string>();
-    for (const row of kept) if (row.kind !== "payload") for (const [id] of `${row.head} ${row.body ?? ""}`.matchAll(PAYLOAD_ID)) named.add(id);
+    for (const row of kept)
+      if (row.kind !== "payload") for (const [id] of `${row.head} ${row.body ?? ""}`.matchAll(PAYLOAD_ID)) named.add(id);
     const rows = kept.filter(
-      (row) => row.kind !== "payload" || named.has(row.key) || border === undefined || comparePlaces({ ...row, n: 0 }, { ...border, n: 0 }) > 0,
+      (row) =>
+        row.kind !== "payload" || named.has(row.key) || border === undefined || comparePlaces({ ...row, n: 0 }, { ...border, n: 0 }) > 0,
     );
     const deleted = this.#disk.rows.length - rows.length;
     // In place: another journal may share this disk.

@@ -27,7 +27,10 @@ export class MemoryReader implements LogReader {
     this.#rows = rows;
   }
 
-  async transcript(session: string, { before = Number.POSITIVE_INFINITY, limit }: { before?: number; limit: number }): Promise<StoredRow[]> {
+  async transcript(
+    session: string,
+    { before = Number.POSITIVE_INFINITY, limit }: { before?: number; limit: number },
+  ): Promise<StoredRow[]> {
     const found = this.#rows()
       .filter((row) => row.kind === "transcript" && row.key === session)
       .map((row) => ({ row, seq: transcriptHead.parse(JSON.parse(row.head)).seq }))

@@ -27,13 +27,18 @@ export async function openDatabase(file: string, now: number): Promise<Database>
 export async function takeEpoch(database: Database, now: number): Promise<number> {
   const [row] = await rowsOf(database.writer, "select coalesce(max(epoch), 0) from log");
   const epoch = Number(row?.[0] ?? 0) + 1;
-  await database.writer.run("insert into log values ($1, 0, 0, '', 'opening', '', $2, null)", [epoch, JSON.stringify({ at: now, pid: process.pid })]);
+  await database.writer.run("insert into log values ($1, 0, 0, '', 'opening', '', $2, null)", [
+    epoch,
+    JSON.stringify({ at: now, pid: process.pid }),
+  ]);
   return epoch;
 }
 
 /** The highest epoch in the file, and the last commit of `epoch`. */
 export async function lastOf(database: Database, epoch: number): Promise<{ newestEpoch: number; lastCommit: number }> {
-  const [row] = await rowsOf(database.writer, "select coalesce(max(epoch), 0), coalesce(max(commit) filter (epoch = $1), 0) from log", [epoch]);
+  const [row] = await rowsOf(database.writer, "select coalesce(max(epoch), 0), coalesce(max(commit) filter (epoch = $1), 0) from log", [
+    epoch,
+  ]);
   return { newestEpoch: Number(row?.[0] ?? 0), lastCommit: Number(row?.[1] ?? 0) };
 }
 
@@ -43,11 +48,15 @@ export async function refusal(file: string, error: unknown, now: number): Promis
   const words = error instanceof Error ? error.message : String(error);
   const holder = /PID (\d+)/.exec(words)?.[1];
   if (/Could not set lock|Conflicting lock/i.test(words)) {
-    return new SomoraError("HOME_LOCKED", `The store ${file} is open in another process${holder === undefined ? "" : ` (pid ${holder})`}.`, {
-      hint: "Stop that process, or use another SOMORA_HOME.",
-      ...(holder === undefined ? {} : { details: { pid: Number(holder) } }),
-      cause: error,
-    });
+    return new SomoraError(
+      "HOME_LOCKED",
+      `The store ${file} is open in another process${holder === undefined ? "" : ` (pid ${holder})`}.`,
+      {
+        hint: "Stop that process, or use another SOMORA_HOME.",
+        ...(holder === undefined ? {} : { details: { pid: Number(holder) } }),
+        cause: error,
+      },
+    );
   }
   if (/Permission denied|Read-only file system|No space left/i.test(words)) {
     return new SomoraError("STORE_UNREADABLE", `The store ${file} cannot be opened: ${firstLine(words)}`, {
@@ -67,7 +76,10 @@ export async function refusal(file: string, error: unknown, now: number): Promis
 }
 
 async function checkColumns(database: Database): Promise<void> {
-  const rows = await rowsOf(database.writer, "select column_name from duckdb_columns() where table_name = 'log' and not internal order by column_index");
+  const rows = await rowsOf(
+    database.writer,
+    "select column_name from duckdb_columns() where table_name = 'log' and not internal order by column_index",
+  );
   const found = rows.map(([name]) => String(name)).join(", ");
   if (found !== LOG_COLUMNS.join(", ")) throw new Error(`its table log has the columns ${found}, not ${LOG_COLUMNS.join(", ")}`);
 }

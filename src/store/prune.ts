@@ -74,7 +74,10 @@ export async function namedBlobs(reader: DuckDBConnection): Promise<Set<string>>
 
 /** Ids named by bodies that are files, which SQL cannot look into. */
 async function namedInFiles(reader: DuckDBConnection, blobs: Blobs): Promise<string[]> {
-  const marks = await rowsOf(reader, "select distinct body from log where kind <> 'payload' and body is not null and starts_with(body, chr(1))");
+  const marks = await rowsOf(
+    reader,
+    "select distinct body from log where kind <> 'payload' and body is not null and starts_with(body, chr(1))",
+  );
   const named = new Set<string>();
   for (const [mark] of marks) for (const [id] of (await blobs.load(String(mark))).matchAll(PAYLOAD_ID)) named.add(id);
   return [...named];

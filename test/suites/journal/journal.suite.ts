@@ -38,13 +38,28 @@ export const transcript = (session: string, seq: number, data: unknown): LogRow 
   body: JSON.stringify(data),
 });
 
-interface Booked { address: string; agent: string; model: string; day: string; input: number; costUsd: number | null; estimated?: boolean; at?: number }
+interface Booked {
+  address: string;
+  agent: string;
+  model: string;
+  day: string;
+  input: number;
+  costUsd: number | null;
+  estimated?: boolean;
+  at?: number;
+}
 export const ledger = ({ address, agent, model, day, input, costUsd, estimated, at = 1 }: Booked): LogRow => ({
   shard: "/agents/guide",
   kind: "ledger",
   key: `${address}#1.1.1.1`,
   head: JSON.stringify({
-    at, address, agent, model, provider: "p", day, costUsd,
+    at,
+    address,
+    agent,
+    model,
+    provider: "p",
+    day,
+    costUsd,
     usage: { input, output: 1, cacheRead: 2, cacheWrite: 3, reasoning: 4, ...(estimated === undefined ? {} : { estimated }) },
   }),
   body: null,
@@ -84,7 +99,11 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
       await journal.close();
       const again = await openAnother();
       const rows = await again.journal.tail(START, 100);
-      expect(placesOf(rows)).toEqual([[epoch, 1, 0], [epoch, 1, 1], [epoch, 2, 0]]);
+      expect(placesOf(rows)).toEqual([
+        [epoch, 1, 0],
+        [epoch, 1, 1],
+        [epoch, 2, 0],
+      ]);
       expect(rows[2]).toEqual({ ...actor("/agents/guide", 2), epoch, commit: 2, n: 0 });
     });
     it("given twice is one", async () => {
@@ -92,7 +111,10 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
       expect(await commit(1, actor("/", 1))).toBe("done");
       expect(await commit(2, actor("/", 2))).toBe("done");
       expect(await commit(1, actor("/", 1))).toBe("done");
-      expect(placesOf(await journal.tail(START, 100))).toEqual([[epoch, 1, 0], [epoch, 2, 0]]);
+      expect(placesOf(await journal.tail(START, 100))).toEqual([
+        [epoch, 1, 0],
+        [epoch, 2, 0],
+      ]);
     });
     it("that leaves a gap is refused and writes nothing", async () => {
       await commit(1, actor("/", 1));
@@ -111,7 +133,10 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
       expect(await journal.reopen()).toEqual({ lastCommit: 1 });
       expect(await commit(1, actor("/", 1))).toBe("done");
       expect(await commit(2, actor("/", 2))).toBe("done");
-      expect(placesOf(await journal.tail(START, 100))).toEqual([[epoch, 1, 0], [epoch, 2, 0]]);
+      expect(placesOf(await journal.tail(START, 100))).toEqual([
+        [epoch, 1, 0],
+        [epoch, 2, 0],
+      ]);
     });
     it("of 20,000 rows is one", async () => {
       const rows = Array.from({ length: 20_000 }, (_, n) => actor(`/many/${n}`, 1));
@@ -138,7 +163,10 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
       const late: Batch = { epoch, commit: 2, rows: [actor("/late", 2)] };
       expect(await next.journal.append(late)).toBe("fenced");
       expect(await next.journal.append({ epoch: next.epoch, commit: 1, rows: [actor("/", 3)] })).toBe("done");
-      expect(placesOf(await next.journal.tail(START, 100))).toEqual([[epoch, 1, 0], [next.epoch, 1, 0]]);
+      expect(placesOf(await next.journal.tail(START, 100))).toEqual([
+        [epoch, 1, 0],
+        [next.epoch, 1, 0],
+      ]);
     });
     it("begins its commits at 1", async () => {
       await commit(1, actor("/", 1));
@@ -168,14 +196,31 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
     });
     it("hold actors and parts only, and tell an actor from a part of the same key", async () => {
       const twin: LogRow = { ...actor("/s queue one", 1, "actor") };
-      await commit(1, twin, part("/s", "one", 1, "part"), payload("1.1.1:0", "text"), transcript("/s", 1, {}), ledger({ address: "/s", agent: "a", model: "m", day: "d", input: 1, costUsd: null }));
+      await commit(
+        1,
+        twin,
+        part("/s", "one", 1, "part"),
+        payload("1.1.1:0", "text"),
+        transcript("/s", 1, {}),
+        ledger({ address: "/s", agent: "a", model: "m", day: "d", input: 1, costUsd: null }),
+      );
       expect((await journal.newest()).map((row) => row.kind)).toEqual(["actor", "part"]);
     });
   });
 
   describe(`${name}: text`, () => {
     it("comes back as it went in: unicode, NUL, quotes, line ends, the empty text, what looks like a mark of ours", async () => {
-      const texts = ["日本語 🦆 e\u0301", "a\u0000b\u0000", `"'\\;--`, "\r\n\t\u2028", "", "\u0001blob:none", "\uFFFE\u{10FFFF}", "1.5", "null"];
+      const texts = [
+        "日本語 🦆 e\u0301",
+        "a\u0000b\u0000",
+        `"'\\;--`,
+        "\r\n\t\u2028",
+        "",
+        "\u0001blob:none",
+        "\uFFFE\u{10FFFF}",
+        "1.5",
+        "null",
+      ];
       await commit(1, ...texts.map((text, n) => payload(`1.1.1:${n}`, text)), actor("/agents/日本/\u0000", 1));
       const found = await journal.reader.payloads(texts.map((_, n) => `1.1.1:${n}`));
       expect(texts.map((_, n) => found.get(`1.1.1:${n}`))).toEqual(texts);
@@ -247,19 +292,48 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
         1,
         ledger({ address: "/agents/a/sessions/main", agent: "a", model: "m1", day: "2026-01-01", input: 10, costUsd: 0.5, at: 100 }),
         ledger({ address: "/agents/a/tasks/t", agent: "a", model: "m2", day: "2026-01-02", input: 20, costUsd: null, at: 200 }),
-        ledger({ address: "/agents/ab/sessions/main", agent: "ab", model: "m1", day: "2026-01-02", input: 40, costUsd: 0.25, estimated: true, at: 300 }),
+        ledger({
+          address: "/agents/ab/sessions/main",
+          agent: "ab",
+          model: "m1",
+          day: "2026-01-02",
+          input: 40,
+          costUsd: 0.25,
+          estimated: true,
+          at: 300,
+        }),
       );
     });
-    const inputs = (sums: { agent: string | null; model: string | null; day: string | null; input: number }[]) => sums.map(({ agent, model, day, input }) => [agent, model, day, input]);
+    const inputs = (sums: { agent: string | null; model: string | null; day: string | null; input: number }[]) =>
+      sums.map(({ agent, model, day, input }) => [agent, model, day, input]);
 
     it("sums everything, keeps what is not priced apart and says what is estimated", async () => {
       expect(await journal.reader.ledger({ by: [] })).toEqual([
-        { agent: null, model: null, day: null, input: 70, output: 3, cacheRead: 6, cacheWrite: 9, reasoning: 12, costUsd: 0.75, unknown: 1, estimated: true },
+        {
+          agent: null,
+          model: null,
+          day: null,
+          input: 70,
+          output: 3,
+          cacheRead: 6,
+          cacheWrite: 9,
+          reasoning: 12,
+          costUsd: 0.75,
+          unknown: 1,
+          estimated: true,
+        },
       ]);
     });
     it("groups by what is asked, in order", async () => {
-      expect(inputs(await journal.reader.ledger({ by: ["agent"] }))).toEqual([["a", null, null, 30], ["ab", null, null, 40]]);
-      expect(inputs(await journal.reader.ledger({ by: ["day", "model"] }))).toEqual([[null, "m1", "2026-01-01", 10], [null, "m1", "2026-01-02", 40], [null, "m2", "2026-01-02", 20]]);
+      expect(inputs(await journal.reader.ledger({ by: ["agent"] }))).toEqual([
+        ["a", null, null, 30],
+        ["ab", null, null, 40],
+      ]);
+      expect(inputs(await journal.reader.ledger({ by: ["day", "model"] }))).toEqual([
+        [null, "m1", "2026-01-01", 10],
+        [null, "m1", "2026-01-02", 40],
+        [null, "m2", "2026-01-02", 20],
+      ]);
     });
     it("takes descendants of an address, but not who only begins alike", async () => {
       expect(inputs(await journal.reader.ledger({ by: ["agent"], under: "/agents/a" }))).toEqual([["a", null, null, 30]]);
@@ -269,7 +343,11 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
     it("takes rows from a time on, has no row where nothing is, and null where nothing is priced", async () => {
       expect(inputs(await journal.reader.ledger({ by: [], since: 200 }))).toEqual([[null, null, null, 60]]);
       expect(await journal.reader.ledger({ by: [], since: 301 })).toEqual([]);
-      expect((await journal.reader.ledger({ by: [], under: "/agents/a/tasks/t" }))[0]).toMatchObject({ costUsd: null, unknown: 1, estimated: false });
+      expect((await journal.reader.ledger({ by: [], under: "/agents/a/tasks/t" }))[0]).toMatchObject({
+        costUsd: null,
+        unknown: 1,
+        estimated: false,
+      });
     });
   });
 
@@ -280,7 +358,10 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
       await journal.close();
       const next = await openAnother();
       await next.journal.append({ epoch: next.epoch, commit: 1, rows: [actor("/a", 3)] });
-      expect(placesOf(await next.journal.tail({ epoch, commit: 1, n: 0 }, 2))).toEqual([[epoch, 1, 1], [epoch, 2, 0]]);
+      expect(placesOf(await next.journal.tail({ epoch, commit: 1, n: 0 }, 2))).toEqual([
+        [epoch, 1, 1],
+        [epoch, 2, 0],
+      ]);
       expect(placesOf(await next.journal.tail({ epoch, commit: 2, n: 0 }, 9))).toEqual([[next.epoch, 1, 0]]);
       expect(await next.journal.tail({ epoch: next.epoch, commit: 1, n: 0 }, 9)).toEqual([]);
     });
@@ -301,15 +382,22 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
     it("deletes payloads no row names and keeps those that actors, parts, transcript or ledger name", async () => {
       const ids = ["1.1.1:0", "1.1.2:0", "1.1.3:0", "1.1.4:0", "1.1.5:0", "1.1.5:01"];
       await commit(1, ...ids.map((id) => payload(id, `text ${id}`)), actor("/a", 10, { ref: ids[0] }));
-      await commit(2, actor("/b", 10, { padding: "x".repeat(400_000), ref: ids[1] }), part("/b", "x", 10, { ref: ids[2] }), transcript("/s", 1, { ref: ids[3] }));
+      await commit(
+        2,
+        actor("/b", 10, { padding: "x".repeat(400_000), ref: ids[1] }),
+        part("/b", "x", 10, { ref: ids[2] }),
+        transcript("/s", 1, { ref: ids[3] }),
+      );
       await commit(3, actor("/a", 20, { none: true }), payload("1.3.1:0", "of a commit younger than the border"));
       expect(await journal.prune(15)).toBe(4);
       expect([...(await journal.reader.payloads([...ids, "1.3.1:0"])).keys()].sort()).toEqual(["1.1.2:0", "1.1.3:0", "1.1.4:0", "1.3.1:0"]);
     });
     it("goes on beside commits and takes nothing of theirs", async () => {
-      for (let number = 1; number <= 20; number++) await commit(number, ...Array.from({ length: 300 }, (_, n) => actor(`/a/${n}`, number, number)));
+      for (let number = 1; number <= 20; number++)
+        await commit(number, ...Array.from({ length: 300 }, (_, n) => actor(`/a/${n}`, number, number)));
       const pruned = journal.prune(20);
-      for (let number = 21; number <= 30; number++) await commit(number, ...Array.from({ length: 300 }, (_, n) => actor(`/a/${n}`, number, number)));
+      for (let number = 21; number <= 30; number++)
+        await commit(number, ...Array.from({ length: 300 }, (_, n) => actor(`/a/${n}`, number, number)));
       expect(await pruned).toBeGreaterThanOrEqual(19 * 300);
       const newest = await journal.newest();
       expect(newest).toHaveLength(300);
