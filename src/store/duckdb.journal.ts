@@ -16,7 +16,7 @@ import { rowsOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import { DuckdbReader } from "./log.reader.ts";
 import { closeQuietly, lastOf, openDatabase, refusal, takeEpoch } from "./opening.ts";
-import { chunksOf, deletePlaces, findSuperseded, findUnnamed, namedBlobs } from "./prune.ts";
+import { chunksOf, deletePlaces, eraseSession, findSuperseded, findUnnamed, namedBlobs } from "./prune.ts";
 import type { Place } from "./place.ts";
 import { COLUMNS, appendRows, readRows } from "./rows.ts";
 import { NEWEST } from "./schema.ts";
@@ -213,6 +213,10 @@ class DuckdbJournal implements Journal {
     });
     if (deleted > 0) await this.checkpoint();
     return deleted;
+  }
+
+  async erase(session: string): Promise<void> {
+    await this.#writer.run(() => eraseSession(this.#opened.writer, session));
   }
 
   checkpoint(): Promise<void> {

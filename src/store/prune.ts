@@ -11,7 +11,7 @@ import { isBlobMark } from "./blobs.ts";
 import type { Blobs } from "./blobs.ts";
 import { rowsOf } from "./database.ts";
 import type { Place } from "./place.ts";
-import { SUPERSEDED } from "./schema.ts";
+import { ERASE, SUPERSEDED } from "./schema.ts";
 
 /** How a payload id looks: `<event id>:<number>`, where an event id is `epoch.commit.k`. */
 export const PAYLOAD_ID = /[0-9]+\.[0-9]+\.[0-9]+:[0-9]+/g;
@@ -64,6 +64,11 @@ export async function deletePlaces(writer: DuckDBConnection, chunk: readonly Pla
        select (r.epoch, r.commit, r.n) from (select unnest(from_json($5::json, '[{"epoch":"INTEGER","commit":"BIGINT","n":"INTEGER"}]')) as r))`,
     [first.epoch, last.epoch, BigInt(first.commit), BigInt(last.commit), JSON.stringify(chunk)],
   );
+}
+
+/** A deleted session: its transcript and all superseded rows at and below its address, in one transaction. Payloads go with the next prune. */
+export async function eraseSession(writer: DuckDBConnection, session: string): Promise<void> {
+  await writer.run(ERASE, [session]);
 }
 
 /** All marks of blob files that stand in rows. */

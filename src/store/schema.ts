@@ -50,3 +50,8 @@ export const SUPERSEDED = `with newest as (
 select epoch, commit, n from log join newest using (kind, key)
 where ${PLACE} < newest.place and (head->>'$.at')::bigint < $1
 order by epoch, commit, n`;
+
+/** The transcript of session $1, and rows of actors and parts at and below it that a newer row of the same key stands over. */
+export const ERASE = `delete from log where (kind = 'transcript' and key = $1)
+  or (kind in ('actor', 'part') and (key = $1 or starts_with(key, $1 || '/') or starts_with(key, $1 || ' ')) and rowid not in (
+    select arg_max(rowid, ${PLACE}) from log where kind in ('actor', 'part') group by kind, key))`;

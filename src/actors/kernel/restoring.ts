@@ -40,6 +40,7 @@ export async function restore(core: Core, heap: TimerHeap): Promise<void> {
   }
   const touched = new Set<Actor>();
   for (const answer of answers) takeAnswer(core, answer, touched);
+  for (const actor of [...touched]) for (let above = actor.parent; above; above = above.parent) touched.add(above);
   for (const actor of touched) if (actor.spec.identity === "keep" && actor.snapshot !== null && actor.parked === null && fenceOf(actor) === null) pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "restart" }));
   for (const actor of core.actors.values()) {
     rearmTimers(core, heap, actor);
