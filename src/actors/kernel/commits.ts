@@ -166,7 +166,7 @@ export class Commits {
       actor.committed = view;
       changed.add(actor.address);
     }
-    this.#tell({ epoch: built.batch.epoch, commit: built.batch.commit, at: core.clock.now(), facts: built.open.facts, payloads: built.open.payloads, changed, rows: built.batch.rows.length });
+    this.#tell({ epoch: built.batch.epoch, commit: built.batch.commit, at: core.clock.now(), facts: built.open.facts, payloads: built.open.payloads, changed, rows: built.batch.rows.length, booked: built.open.booked });
     for (const outer of built.open.outer) outer.release();
     if (this.#closed) {
       const next = this.#closed;

@@ -173,6 +173,8 @@ export interface CommitNews {
   /** Addresses whose committed view changed; gone ones have no actor any more. */
   changed: Set<Address>;
   rows: number;
+  /** Something was booked to the ledger. */
+  booked: boolean;
 }
 
 export interface OpenBatch {
@@ -186,6 +188,7 @@ export interface OpenBatch {
   steps: number;
   /** A fence was set: the round ends, its batch goes first. */
   fenced: boolean;
+  booked: boolean;
 }
 
 export interface RunningWork {
@@ -250,7 +253,7 @@ export interface Core {
 }
 
 export function emptyBatch(): OpenBatch {
-  return { rows: [], dirty: new Set(), buried: [], outer: [], facts: [], payloads: new Map(), gone: new Set(), steps: 0, fenced: false };
+  return { rows: [], dirty: new Set(), buried: [], outer: [], facts: [], payloads: new Map(), gone: new Set(), steps: 0, fenced: false, booked: false };
 }
 
 /** `epoch.commit.k`, for events and births alike (K10). */
@@ -302,6 +305,7 @@ export function acceptPayloads(core: Core, id: EventId, shard: string, inputs: r
 
 /** Books what the work cost, on the actor and all above it, whatever becomes of it (P10). */
 export function book(core: Core, actor: Actor, key: string, booking: Booking): void {
+  core.open.booked = true;
   const at = core.clock.now();
   const place = actor.address.split("/");
   const agent = place[1] === "agents" ? (place[2] ?? null) : null;

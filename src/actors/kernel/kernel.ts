@@ -210,6 +210,16 @@ export class Kernel {
     };
   }
 
+  /** The last history number of a session. */
+  historyNumber(session: Address): number {
+    return this.#core.historyNumbers.get(session) ?? 0;
+  }
+
+  /** Payload ids of events that wait in its mailbox. */
+  mailPayloads(address: Address): string[] {
+    return (this.#core.actors.get(address)?.mail ?? []).flatMap((mail) => (mail.payloads ?? []).map((payload) => payload.id));
+  }
+
   parkedReason(address: Address): string | null {
     return this.#core.actors.get(address)?.parked ?? null;
   }
