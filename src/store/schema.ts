@@ -49,4 +49,4 @@ export const SUPERSEDED = `with newest as (
   select kind, key, max(${PLACE}) as place from log where kind in ('actor', 'part') group by kind, key)
 select epoch, commit, n from log join newest using (kind, key)
 where ${PLACE} < newest.place and (head->>'$.at')::bigint < $1
-order by epoch, commit, n`;
+order by epoch, commit, n limit $2`;
