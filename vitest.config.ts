@@ -8,6 +8,7 @@ export default defineConfig({
     // Real processes, databases and browsers on a machine with two busy cores.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    slowTestThreshold: 5_000,
     maxWorkers: 2,
   },
 });

@@ -16,7 +16,7 @@ import { rowsOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import { DuckdbReader } from "./log.reader.ts";
 import { closeQuietly, lastOf, openDatabase, refusal, takeEpoch } from "./opening.ts";
-import { chunksOf, deletePlaces, eraseSession, findSuperseded, findUnnamed, namedBlobs } from "./prune.ts";
+import { FOUND_LIMIT, chunksOf, deletePlaces, eraseSession, findSuperseded, findUnnamed, namedBlobs } from "./prune.ts";
 import type { Place } from "./place.ts";
 import { COLUMNS, appendRows, readRows } from "./rows.ts";
 import { NEWEST } from "./schema.ts";
@@ -202,11 +202,14 @@ class DuckdbJournal implements Journal {
   async prune(before: number): Promise<number> {
     let deleted = 0;
     for (const find of [findSuperseded, findUnnamed]) {
-      const places = await this.reader.on((connection) => find(connection, before, this.#blobs));
-      for (const chunk of chunksOf(places)) {
-        await this.#writer.run(() => deletePlaces(this.#opened.writer, chunk));
-        deleted += chunk.length;
-      }
+      let found: number;
+      do {
+        const places = await this.reader.on((connection) => find(connection, before, this.#blobs));
+        // Each chunk takes its turn among the commits.
+        for (const chunk of chunksOf(places)) await this.#writer.run(() => deletePlaces(this.#opened.writer, chunk));
+        found = places.length;
+        deleted += found;
+      } while (found === FOUND_LIMIT);
     }
     await this.#writer.run(async () => {
       await this.#blobs.sweep(await namedBlobs(this.#opened.writer), Date.now() - BLOB_GRACE_MS);

@@ -17,13 +17,15 @@ import { ERASE, SUPERSEDED } from "./schema.ts";
 export const PAYLOAD_ID = /[0-9]+\.[0-9]+\.[0-9]+:[0-9]+/g;
 
 const CHUNK = 2_000;
+/** What one look finds at most: a million places would be 200 MB. Who gets as many looks again. */
+export const FOUND_LIMIT = 20_000;
 
-/** Superseded rows whose `at` is before `before`, oldest first. */
+/** Superseded rows whose `at` is before `before`, oldest first, at most FOUND_LIMIT. */
 export async function findSuperseded(reader: DuckDBConnection, before: number): Promise<Place[]> {
-  return places(await rowsOf(reader, SUPERSEDED, [BigInt(before)]));
+  return places(await rowsOf(reader, SUPERSEDED, [BigInt(before), BigInt(FOUND_LIMIT)]));
 }
 
-/** Payloads no row names, of commits before the newest row of an actor older than `before`. */
+/** Payloads no row names, at most FOUND_LIMIT, of commits before the newest row of an actor older than `before`. */
 export async function findUnnamed(reader: DuckDBConnection, before: number, blobs: Blobs): Promise<Place[]> {
   const [border] = await rowsOf(
     reader,
@@ -40,7 +42,7 @@ export async function findUnnamed(reader: DuckDBConnection, before: number, blob
          union select unnest(from_json($3::json, '["VARCHAR"]')) as id)
        select epoch, commit, n from log
        where kind = 'payload' and (epoch < $1 or (epoch = $1 and commit <= $2)) and key not in (select id from named)
-       order by epoch, commit, n`,
+       order by epoch, commit, n limit ${FOUND_LIMIT}`,
       [border[0] ?? 0, border[1] ?? 0n, JSON.stringify(named)],
     ),
   );

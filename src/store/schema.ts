@@ -49,7 +49,7 @@ export const SUPERSEDED = `with newest as (
   select kind, key, max(${PLACE}) as place from log where kind in ('actor', 'part') group by kind, key)
 select epoch, commit, n from log join newest using (kind, key)
 where ${PLACE} < newest.place and (head->>'$.at')::bigint < $1
-order by epoch, commit, n`;
+order by epoch, commit, n limit $2`;
 
 /** The transcript of session $1, and rows of actors and parts at and below it that a newer row of the same key stands over. */
 export const ERASE = `delete from log where (kind = 'transcript' and key = $1)
