@@ -1,0 +1,4 @@
+export { createRehearsalEngine, type RehearsalParts } from "./rehearsal.engine.ts";
+export { readScript } from "./read-script.ts";
+export { playRound, type RoundPlan } from "./player.ts";
+export type { Script, ScriptExpectation } from "./script.schema.ts";
