@@ -5,7 +5,8 @@
 import type { RoundPlan } from "./player.ts";
 
 export type Beat =
-  | { kind: "think" | "say"; text: string }
+  | { kind: "think"; text: string }
+  | { kind: "say"; text: string }
   /** `ms: null` waits for ever. `stall`: nothing at all comes in this time. */
   | { kind: "wait"; ms: number | null; stall: boolean }
   | { kind: "call"; index: number; id: string; name: string; arguments: string }

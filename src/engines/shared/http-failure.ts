@@ -67,9 +67,10 @@ export function silent(idleMs: number, partial?: RoundResult): EngineError {
 }
 
 /** The stream broke off before anything came. */
-export function emptyCut(): EngineError {
+export function emptyCut(cause?: unknown): EngineError {
   return new EngineError("STREAM_CUT", "The answer broke off without an end mark and without any text.", {
     hint: "Another try may help.",
     retryable: true,
+    ...(cause === undefined ? {} : { cause }),
   });
 }

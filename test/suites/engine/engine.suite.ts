@@ -9,6 +9,8 @@ export interface EngineUnderTest {
   /** A model that plays this script. */
   model(script: string): ModelInfo;
   close(): Promise<void>;
+  /** Resolves when the next request has reached whoever answers. */
+  asked(): Promise<void>;
   /** Connections still open at whoever answers. */
   openSockets(): number;
 }
@@ -143,8 +145,9 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
 
     it("leaves no connection open 100 ms after a stop, also while nothing comes", async () => {
       const stopper = new AbortController();
+      const asked = under.asked();
       const ended = under.engine.round(requestOf(under.model(`${HEAD}  - rounds: [{ stall: forever }]\n`), "go"), { signal: stopper.signal, emit: () => undefined }).catch((error: unknown) => error);
-      await new Promise((resolve) => setTimeout(resolve, 100)); // the request has to be under way; nothing announces that
+      await asked;
       stopper.abort();
       expect(await ended).toMatchObject({ code: "ABORTED" });
       const until = performance.now() + 100;

@@ -5,9 +5,13 @@ import { engineSuite } from "./engine.suite.ts";
 
 function inProcess() {
   const scripts = new Map<string, string>();
+  const waiting: (() => void)[] = [];
   const engine = createRehearsalEngine({
     clock: realClock,
-    readScript: (name) => Promise.resolve(scripts.has(name) ? { text: scripts.get(name) ?? "", file: `rehearsals/${name}.yaml` } : null),
+    readScript: (name) => {
+      for (const tell of waiting.splice(0)) setImmediate(tell);
+      return Promise.resolve(scripts.has(name) ? { text: scripts.get(name) ?? "", file: `rehearsals/${name}.yaml` } : null);
+    },
   });
   return {
     engine,
@@ -16,6 +20,7 @@ function inProcess() {
       scripts.set(id, script);
       return modelOf(id, { engine: "rehearsal", rehearsal: true });
     },
+    asked: () => new Promise<void>((resolve) => void waiting.push(resolve)),
     close: () => Promise.resolve(),
     openSockets: () => 0,
   };
