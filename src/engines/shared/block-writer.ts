@@ -1,12 +1,13 @@
 /**
  * Turns what streams into blocks: numbered per kind (`t1`, `r1`, …), one open at a time, start and end around its deltas.
- * A delta never splits a character; white space alone makes no block.
+ * A delta never splits a character; white space alone makes no block, and blank lines before a text are dropped.
  */
 import type { EngineContext, RoundResult } from "../../ports/engine.port.ts";
 import { wellFormed } from "./well-formed.ts";
 
 type Kind = "text" | "thinking";
 const PREFIX = { text: "t", thinking: "r" } as const;
+const BLANK_LINES = /^\s*\n/;
 const HIGH_AT_END = /[\ud800-\udbff]$/;
 
 export interface BlockWriter {
@@ -50,6 +51,7 @@ export function createBlockWriter(emit: EngineContext["emit"]): BlockWriter {
         }
       }
       if (!open) {
+        ready = ready.replace(BLANK_LINES, "");
         counts[kind] += 1;
         open = { kind, blockId: `${PREFIX[kind]}${counts[kind]}`, pieces: [] };
         done.push(open);
