@@ -234,6 +234,21 @@ describe("a stream that does not end as it should", () => {
   });
 });
 
+describe("a stream under way", () => {
+  it("shows its first words before the server sends its second event", async () => {
+    let shown: () => void = () => undefined;
+    const first = new Promise<void>((resolve) => (shown = resolve));
+    server.answerWith(async (response) => {
+      stream(response);
+      await flush(response, `data: ${JSON.stringify(delta({ content: "first" }))}\n\n`);
+      await first;
+      response.end(events(delta({ content: " second" }, "stop")));
+    });
+    const { result } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"), (event) => event.type === "text.delta" && shown());
+    expect(textOf(result)).toBe("first second");
+  });
+});
+
 describe("an answer in another dress", () => {
   it("may come whole where a stream was asked for", async () => {
     const message = { role: "assistant", content: "<think>hm</think>\nhi", tool_calls: [{ id: "c", type: "function", function: { name: "time_now", arguments: "" } }] };
