@@ -1,0 +1,1 @@
+export { createOpenAiCompatibleEngine, type OpenAiCompatibleParts } from "./openai-compatible.engine.ts";
