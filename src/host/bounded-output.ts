@@ -26,7 +26,7 @@ export async function readBounded(file: string, capture = CAPTURE_BYTES): Promis
   const headBytes = Math.floor(capture * HEAD_SHARE);
   const tailBytes = capture - headBytes;
   const head = trimEnd(await readRange(file, 0, Math.min(headBytes, stored)));
-  const end = dropped > 0 ? (await readFile(`${file}.tail`)).subarray(-tailBytes) : await readRange(file, Math.max(head.length, stored - tailBytes), stored);
+  const end = dropped > 0 ? await lastBytes(`${file}.tail`, tailBytes) : await readRange(file, Math.max(head.length, stored - tailBytes), stored);
   const tail = trimStart(end);
   return {
     head: decodeStream(head, true, false),
@@ -88,6 +88,11 @@ async function droppedOf(file: string): Promise<number> {
     if (hasCode(error, "ENOENT")) return 0;
     throw error;
   }
+}
+
+async function lastBytes(file: string, most: number): Promise<Buffer> {
+  const size = await sizeOf(file);
+  return readRange(file, Math.max(0, size - most), size);
 }
 
 async function readRange(file: string, from: number, to: number): Promise<Buffer> {

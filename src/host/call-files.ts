@@ -87,7 +87,7 @@ export function createCallFiles({ policy, clock, queue }: CallFilesOptions, scop
   async function replace<Data>(full: string, real: string, plan: ChangePlan<Data>): Promise<ChangeOutcome<Data>> {
     const before = await readBefore(real);
     try {
-      const { after, data } = plan(before.bytes);
+      const { after, data } = await planned(plan, before.bytes, full);
       const info = before.handle === null ? null : fstatSync(before.handle.fd);
       const meta: ChangeMeta = {
         id: changeIdOf(scope.effectKey, real),
@@ -119,6 +119,16 @@ export function createCallFiles({ policy, clock, queue }: CallFilesOptions, scop
       return { path: real, data, change: described };
     } finally {
       await before.handle?.close();
+    }
+  }
+
+  /** A plan that misses the file gets close names into its error. */
+  async function planned<Data>(plan: ChangePlan<Data>, bytes: Buffer | null, full: string): Promise<{ after: Buffer; data: Data }> {
+    try {
+      return plan(bytes);
+    } catch (error) {
+      if (bytes === null && error instanceof SomoraError && error.code === "FILE_NOT_FOUND") await stat(full);
+      throw error;
     }
   }
 

@@ -12,7 +12,7 @@ import { systemClock } from "./system-clock.ts";
 export function homeIdOf(home: string): string {
   let real = resolve(home);
   try {
-    real = realpathSync(real);
+    real = realpathSync.native(real);
   } catch (error) {
     if (!hasCode(error, "ENOENT")) throw error;
   }

@@ -108,7 +108,7 @@ function below(root: string, path: string): string | null {
 /** A folder as written and as it really is. */
 function forms(folder: string): string[] {
   try {
-    const real = realpathSync(folder);
+    const real = realpathSync.native(folder);
     return real === folder ? [folder] : [folder, real];
   } catch (error) {
     if (hasCode(error, "ENOENT")) return [folder];

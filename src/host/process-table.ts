@@ -15,6 +15,8 @@ export interface ProcessEntry {
   started: string;
   zombie: boolean;
   command: string;
+  /** It is on its way out: memory, command line and environment are gone already. */
+  ending(): boolean;
   /** Value of a variable in its first environment; null when absent or unreadable. */
   env(name: string): string | null;
 }
@@ -24,7 +26,7 @@ const SHARED_MS = 15;
 let shared: { at: number; table: ProcessTable } | null = null;
 
 /** A reading not older than a few milliseconds, or a fresh one. */
-export function readProcesses({ fresh = false } = {}): ProcessTable {
+export function readProcesses({ fresh = false }: { fresh?: boolean } = {}): ProcessTable {
   const now = performance.now();
   if (!fresh && shared !== null && now - shared.at < SHARED_MS) return shared.table;
   const table = process.platform === "linux" ? fromProc() : fromPs();
@@ -32,10 +34,20 @@ export function readProcesses({ fresh = false } = {}): ProcessTable {
   return table;
 }
 
-function fromProc(): ProcessTable {
+/**
+ * A fresh reading of what may have been started since `pid` was: a fraction of the work while numbers only grow. Where they
+ * may have wrapped round since, it is everything.
+ */
+export function readProcessesSince(pid: number): ProcessTable {
+  if (process.platform !== "linux") return readProcesses({ fresh: true });
+  const newest = Number(readFileSync("/proc/loadavg", "latin1").trim().split(" ").at(-1));
+  return newest >= pid ? fromProc(pid) : readProcesses({ fresh: true });
+}
+
+function fromProc(from = 0): ProcessTable {
   const table = new Map<number, ProcessEntry>();
   for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/u.test(name)) continue;
+    if (!/^\d+$/u.test(name) || Number(name) < from) continue;
     const entry = procEntry(Number(name));
     if (entry !== null) table.set(entry.pid, entry);
   }
@@ -60,6 +72,7 @@ export function procEntry(pid: number): ProcessEntry | null {
     get command() {
       return (readProc(pid, "cmdline") ?? "").split("\0").join(" ").trim().slice(0, 200) || stat.slice(stat.indexOf("(") + 1, close);
     },
+    ending: () => (readProc(pid, "cmdline") ?? "") === "",
     env(name) {
       environment ??= `\0${readProc(pid, "environ") ?? ""}\0`;
       const at = environment.indexOf(`\0${name}=`);
@@ -87,7 +100,7 @@ function fromPs(): ProcessTable {
     const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/u.exec(line);
     if (match === null) continue;
     const pid = Number(match[1]);
-    table.set(pid, { pid, parent: Number(match[2]), group: Number(match[3]), session: Number(match[4]) || 0, started: match[6] ?? "", zombie: (match[5] ?? "").startsWith("Z"), command: (match[7] ?? "").slice(0, 200), env: () => null });
+    table.set(pid, { pid, parent: Number(match[2]), group: Number(match[3]), session: Number(match[4]) || 0, started: match[6] ?? "", zombie: (match[5] ?? "").startsWith("Z"), command: (match[7] ?? "").slice(0, 200), ending: () => false, env: () => null });
   }
   return table;
 }

@@ -18,14 +18,14 @@ import { effectFolder, makeEffectFolder, noteEnded, readEnded, readExit, readMet
 import { endProcesses, GRACE_MS } from "./end-processes.ts";
 import { hasCode } from "./files.ts";
 import { outputName } from "./overflow.ts";
-import { ourselves, procEntry, readProcesses, withDescendants, type ProcessEntry, type ProcessTable } from "./process-table.ts";
+import { ourselves, readProcesses, readProcessesSince, withDescendants, type ProcessEntry, type ProcessTable } from "./process-table.ts";
 
 /** What outlives the shell has this long to end by itself. */
 const OUTLIVE_MS = 250;
 /** Then it is asked to end, and killed after this. */
 const SURVIVOR_GRACE_MS = 500;
 /** The drains end with their stream; one that does not (its holder dropped every trace) is not waited for longer. */
-const DRAIN_MS = 400;
+const DRAIN_MS = 1_000;
 const PROGRESS_EVERY_MS = 500;
 
 export interface ProcessesOptions {
@@ -140,35 +140,45 @@ function firstOf(clock: Clock, child: ChildProcess, timeoutMs: number, signal: A
   });
 }
 
-/** Everything of one effect: by marker, by descent, by the runner's session. The runner's own parts are told apart. */
-function processesOf(table: ProcessTable, effectKey: string, runner: number | undefined): { command: ProcessEntry[]; runner: ProcessEntry[] } {
-  const never = ourselves(table);
-  const entries = [...table.values()];
-  const roots = new Set(entries.filter((entry) => entry.env("SOMORA_EFFECT") === effectKey || entry.env("SOMORA_RUNNER") === effectKey || (runner !== undefined && entry.session === runner)).map((entry) => entry.pid));
-  if (runner !== undefined && table.has(runner)) roots.add(runner);
-  const all = [...withDescendants(table, roots)].flatMap((pid) => table.get(pid) ?? []).filter((entry) => !never.has(entry.pid) && !entry.zombie);
-  const isRunner = (entry: ProcessEntry): boolean => entry.env("SOMORA_RUNNER") === effectKey && entry.env("SOMORA_EFFECT") === null;
-  return { command: all.filter((entry) => !isRunner(entry)), runner: all.filter(isRunner) };
+/** Looks for everything of one effect: by marker, by descent, by the runner's session. The runner's own parts are told apart. */
+function createFinder(effectKey: string, runner: number | undefined): (table: ProcessTable) => { command: ProcessEntry[]; runner: ProcessEntry[] } {
+  // One that was seen as a part of the runner stays one, also when its environment is gone because it is ending.
+  const parts = new Set<string>();
+  return (table) => {
+    const never = ourselves(table);
+    const entries = [...table.values()].filter((entry) => !entry.zombie && !never.has(entry.pid));
+    const roots = entries.filter((entry) => (runner !== undefined && (entry.session === runner || entry.pid === runner)) || entry.env("SOMORA_EFFECT") === effectKey || entry.env("SOMORA_RUNNER") === effectKey);
+    const all = [...withDescendants(table, new Set(roots.map((entry) => entry.pid)))].flatMap((pid) => table.get(pid) ?? []).filter((entry) => !never.has(entry.pid) && !entry.zombie);
+    const [command, runners]: [ProcessEntry[], ProcessEntry[]] = [[], []];
+    for (const entry of all) {
+      const id = `${entry.pid} ${entry.started}`;
+      if (entry.env("SOMORA_RUNNER") === effectKey && entry.env("SOMORA_EFFECT") === null) parts.add(id);
+      if (parts.has(id)) runners.push(entry);
+      else if (entry.env("SOMORA_EFFECT") === effectKey || !entry.ending()) command.push(entry);
+    }
+    return { command, runner: runners };
+  };
 }
 
 async function stopCommand(clock: Clock, effectKey: string, child: ChildProcess, folder: EffectFolder, why: "timeout" | "cancelled"): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] }> {
   const note = noteEnded(folder, why);
-  const runner = child.pid;
-  const find = (table: ProcessTable): ProcessEntry[] => processesOf(table, effectKey, runner).command;
-  const result = await endProcesses(clock, { find, graceMs: GRACE_MS, ...(runner === undefined ? {} : { group: runner }) });
+  const find = createFinder(effectKey, child.pid);
+  // Looked at once before the first signal, so that the runner's parts are known.
+  find(readProcesses());
+  const result = await endProcesses(clock, { find: (table) => find(table).command, graceMs: GRACE_MS, ...(child.pid === undefined ? {} : { group: child.pid }) });
   await Promise.race([note, pause(clock, DRAIN_MS)]);
   return result;
 }
 
 async function endSurvivors(clock: Clock, effectKey: string, child: ChildProcess): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] } | null> {
-  const find = (table: ProcessTable): ProcessEntry[] => processesOf(table, effectKey, child.pid).command;
-  if (find(readProcesses({ fresh: true })).length === 0) return null;
+  const find = createFinder(effectKey, child.pid);
+  if (find(readProcessesSince(child.pid ?? 0)).command.length === 0) return null;
   const until = clock.monotonic() + OUTLIVE_MS;
   while (clock.monotonic() < until) {
     await pause(clock, 25);
-    if (find(readProcesses()).length === 0) return null;
+    if (find(readProcesses()).command.length === 0) return null;
   }
-  return endProcesses(clock, { find, graceMs: SURVIVOR_GRACE_MS });
+  return endProcesses(clock, { find: (table) => find(table).command, graceMs: SURVIVOR_GRACE_MS });
 }
 
 /** The runner ends when its drains have written everything; one that hangs on is killed. */
@@ -235,7 +245,7 @@ export async function recoverCommand(options: ProcessesOptions, effectKey: strin
 
 /** Ends what carries the marker of an effect of a dead run. The runner goes first, so that it writes no exit code for our signal. */
 async function endEffect(clock: Clock, effectKey: string): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] }> {
-  const find = (table: ProcessTable): { command: ProcessEntry[]; runner: ProcessEntry[] } => processesOf(table, effectKey, undefined);
+  const find = createFinder(effectKey, undefined);
   await endProcesses(clock, { find: (table) => find(table).runner, graceMs: 0 });
   return endProcesses(clock, { find: (table) => find(table).command, graceMs: GRACE_MS });
 }
@@ -255,6 +265,6 @@ async function keepOutput(options: ProcessesOptions, agent: string, output: Boun
 
 /** For tests and for the log: is anything with this marker alive? */
 export function livingOf(effectKey: string): number[] {
-  const { command, runner } = processesOf(readProcesses({ fresh: true }), effectKey, undefined);
-  return [...command, ...runner].map((entry) => entry.pid).filter((pid) => procEntry(pid)?.zombie === false);
+  const { command, runner } = createFinder(effectKey, undefined)(readProcesses({ fresh: true }));
+  return [...command, ...runner].map((entry) => entry.pid);
 }
