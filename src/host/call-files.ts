@@ -9,7 +9,7 @@ import { SomoraError } from "../protocol/errors.ts";
 import { changeIdOf, backUpPersona, describeChange, dropBefore, keepBefore, readKept, type ChangeMeta } from "./changes.ts";
 import { asideName, decodeText, hasCode, sha256, syncFolder } from "./files.ts";
 import { checkPath, explain, openFolderOf, openForRead } from "./guarded-files.ts";
-import { listFolder } from "./list-folder.ts";
+import { listFolder, type LookScope } from "./list-folder.ts";
 import type { PathPolicy } from "./path-policy.ts";
 import { searchFiles } from "./search-files.ts";
 
@@ -21,11 +21,14 @@ export interface CallFilesOptions {
   clock: Clock;
   /** Changes of the same file one after the other, over all calls. */
   queue: <T>(name: string, work: () => Promise<T>) => Promise<T>;
+  /** Another ripgrep than the one on the path. */
+  ripgrep?: string;
 }
 
-export function createCallFiles({ policy, clock, queue }: CallFilesOptions, scope: CallScope): CallFiles {
+export function createCallFiles({ policy, clock, queue, ripgrep }: CallFilesOptions, scope: CallScope): CallFiles {
   const changes: FileChange[] = [];
   const written: string[] = [];
+  const look: LookScope = { policy, agent: scope.agent, signal: scope.signal, ...(ripgrep === undefined ? {} : { ripgrep }) };
 
   function resolvePath(path: string): string {
     if (path.includes("\0")) throw new SomoraError("PATH_DENIED", "A path may not hold a NUL character.", { hint: "Give the path as plain text." });
@@ -184,8 +187,8 @@ export function createCallFiles({ policy, clock, queue }: CallFilesOptions, scop
     shown,
     stat,
     read,
-    list: (path, options) => listFolder({ policy, agent: scope.agent, signal: scope.signal }, resolvePath(path), options),
-    search: (request) => searchFiles({ policy, agent: scope.agent, signal: scope.signal }, { ...request, path: resolvePath(request.path) }),
+    list: (path, options) => listFolder(look, resolvePath(path), options),
+    search: (request) => searchFiles(look, { ...request, path: resolvePath(request.path) }),
     change,
     recoverChange,
     changes,

@@ -68,6 +68,8 @@ export async function openFolderOf(policy: PathPolicy, real: string, agent: stri
     await makeFolders(policy, folder, agent);
     handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {
+    // It was a folder a moment ago.
+    if (hasCode(error, "ENOTDIR", "ELOOP")) throw denied(real, "write", "its folder was swapped for a link meanwhile");
     throw await explain(policy, error, real, real, agent);
   }
   try {
@@ -109,16 +111,20 @@ export async function explain(policy: PathPolicy, error: unknown, path: string, 
   if (hasCode(error, "ENOENT", "ENOTDIR")) {
     const names = await namesBeside(policy, real, agent);
     const near = closeNames(basename(real), names);
-    return new SomoraError("FILE_NOT_FOUND", `There is no file ${path}.`, {
+    return new SomoraError("FILE_NOT_FOUND", `There is no file ${short(path)}.`, {
       hint: near.length > 0 ? `Close names in the same folder: ${near.join(", ")}.` : "Look with file_list what is there.",
       ...(near.length > 0 ? { details: { close: near } } : {}),
     });
   }
   if (hasCode(error, "ELOOP")) return denied(path, "read", "it was swapped for a link meanwhile");
   if (error instanceof Error && "code" in error) {
-    return new SomoraError("FILE_FAILED", `The system refused ${path}: ${reasonOf(error)}.`, { hint: "Check the path and its permissions.", cause: error });
+    return new SomoraError("FILE_FAILED", `The system refused ${short(path)}: ${reasonOf(error)}.`, { hint: "Check the path and its permissions.", cause: error });
   }
   return error;
+}
+
+function short(path: string): string {
+  return path.length > 300 ? `${path.slice(0, 299)}…` : path;
 }
 
 function reasonOf(error: Error): string {

@@ -72,16 +72,15 @@ function homeRefusal(inside: string, access: Access, agent: string): string | nu
   if (access === "write" && HOME_READ_ONLY.some((name) => covers(name, inside))) return "settings, skills and hooks bind the agent itself and are read-only for tools";
   if (access === "write" && isKeptCopy(inside)) return "backups of settings are read-only for tools";
   const [room, owner, ...rest] = inside.split(sep);
-  if (fold(room ?? "") !== "agents" || owner === undefined) return access === "write" && (inside === "" || inside === room) && rest.length === 0 && (inside === "" || fold(inside) === "agents") ? "it is a folder of SOMORA_HOME" : null;
+  if (fold(room ?? "") !== "agents") return access === "write" && inside === "" ? "it is SOMORA_HOME itself" : null;
+  if (owner === undefined) return access === "write" ? "it is the folder of all agents" : null;
   const within = rest.join(sep);
   if (fold(owner) === fold(agent)) {
     return access === "write" && OWN_READ_ONLY.some((name) => covers(name, within)) ? "what binds the agent and what is kept for people is read-only for tools" : null;
   }
-  if (rest.length > 1) return "another agent's memory, sessions, outputs and changes are private";
-  if (within === "" || /\.(?:md|ya?ml)$/iu.test(within)) {
-    return access === "write" && !/\.md$/iu.test(within) && within !== "" ? "another agent's settings are read-only for tools" : null;
-  }
-  return "another agent's memory, sessions, outputs and changes are private";
+  // Of another agent only its persona and settings are open, as files right in its folder.
+  if (rest.length > 1 || (within !== "" && !/\.(?:md|ya?ml)$/iu.test(within))) return "another agent's memory, sessions, outputs and changes are private";
+  return access === "write" && !/\.md$/iu.test(within) ? "another agent's settings are read-only for tools" : null;
 }
 
 /** Backups our own settings page leaves beside the files. */
@@ -157,7 +156,7 @@ async function linkTarget(path: string): Promise<string | null> {
     const stat = await lstat(path);
     return stat.isSymbolicLink() ? await readlink(path) : null;
   } catch (error) {
-    if (hasCode(error, "ENOENT", "ENOTDIR", "EACCES", "EINVAL")) return null;
+    if (hasCode(error, "ENOENT", "ENOTDIR", "EACCES", "EINVAL", "ENAMETOOLONG")) return null;
     throw error;
   }
 }

@@ -37,7 +37,7 @@ const lineSchema = z.object({
 
 async function byRipgrep(scope: LookScope, request: SearchRequest, root: string, isFolder: boolean): Promise<SearchResult | null> {
   const args = [
-    ...(request.filesOnly ? ["--files-with-matches", "--null"] : ["--json", "--context", String(request.context), "--max-count", String(request.limit)]),
+    ...(request.filesOnly ? ["--files-with-matches", "--null"] : ["--json", "--context", String(request.context), "--max-count", String(request.limit + 1)]),
     ...(request.caseInsensitive ? ["--ignore-case"] : ["--case-sensitive"]),
     ...(request.regex ? [] : ["--fixed-strings"]),
     ...(request.include === null ? [] : ["--glob", request.include]),

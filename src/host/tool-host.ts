@@ -22,14 +22,16 @@ export interface ToolHostOptions {
   /** Environment that commands inherit: the server's own. */
   environment: NodeJS.ProcessEnv;
   userHome?: string;
+  /** Another ripgrep than the one on the path (`RG_BIN`). */
+  ripgrep?: string;
 }
 
-export function createToolHost({ home, clock, environment, userHome }: ToolHostOptions): ToolHost {
+export function createToolHost({ home, clock, environment, userHome, ripgrep }: ToolHostOptions): ToolHost {
   const policy = createPathPolicy({ home, ...(userHome === undefined ? {} : { userHome }) });
   const queue = createQueues();
   const homeId = homeIdOf(home);
   return {
-    files: (scope) => createCallFiles({ policy, clock, queue }, scope),
+    files: (scope) => createCallFiles({ policy, clock, queue, ...(ripgrep === undefined ? {} : { ripgrep }) }, scope),
     processes: (scope) => createCallProcesses({ home: policy.home, homeId, clock, environment }, scope),
     docs: createDocs,
     saveOverflow: (agent, tool, text, extension) => saveOverflow(policy.home, agent, tool, text, extension, clock.now()),

@@ -18,17 +18,12 @@ export interface WalkOptions {
   hidden: boolean;
 }
 
-export async function* walk(root: string, options: WalkOptions): AsyncGenerator<Walked> {
-  const stack: { path: string; inside: string }[] = [{ path: root, inside: "" }];
-  for (let folder = stack.pop(); folder !== undefined; folder = stack.pop()) {
-    const found = await entriesOf(folder.path, folder.inside, options);
-    const below: { path: string; inside: string }[] = [];
-    for (const entry of found) {
-      options.signal.throwIfAborted();
-      if (entry.kind === "dir" && options.recursive && !entry.inside.endsWith(".git")) below.push(entry);
-      yield entry;
-    }
-    stack.push(...below.reverse());
+/** Depth first in order of names, as `ripgrep --sort path` goes. */
+export async function* walk(root: string, options: WalkOptions, inside = ""): AsyncGenerator<Walked> {
+  for (const entry of await entriesOf(root, inside, options)) {
+    options.signal.throwIfAborted();
+    yield entry;
+    if (entry.kind === "dir" && options.recursive && entry.inside.split("/").at(-1) !== ".git") yield* walk(entry.path, options, entry.inside);
   }
 }
 

@@ -50,6 +50,10 @@ export async function openTestRoom(agents: Record<string, TestAgent> = { ada: { 
   };
 }
 
+export function settingsFor(test: { home: string; cwd: string }): SettingsPort {
+  return settingsOf(test.home, test.cwd, { ada: { allow: ["exec"] } });
+}
+
 function settingsOf(home: string, cwd: string, agents: Record<string, TestAgent>): SettingsPort {
   const agent = (name: string): AgentSettings | null => {
     const given = agents[name];
