@@ -79,6 +79,7 @@ export const ERRORS = {
   // tools
   TOOL_UNKNOWN: { status: 404, when: "No tool of that name; close names are given.", again: false },
   TOOL_DENIED: { status: 403, when: "The agent's rules hide the tool.", again: false },
+  TOOL_UNAVAILABLE: { status: 409, when: "What the tool needs is not configured or not there; it is named.", again: true },
   TOOL_INPUT_INVALID: { status: 400, when: "The input does not fit the tool's schema; the field is named.", again: false },
   TOOL_INPUT_BROKEN: { status: 400, when: "The arguments are not valid JSON; the position is named.", again: false },
   TOOL_TIMEOUT: { status: 504, when: "The call ran past its time limit and was ended.", again: true },
