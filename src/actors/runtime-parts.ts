@@ -1,5 +1,5 @@
 /** What the handles share. */
-import type { Clock } from "../ports/clock.port.ts";
+import type { Calendar, Clock } from "../ports/clock.port.ts";
 import type { SettingsPort } from "../ports/settings.port.ts";
 import type { ToolRoom } from "../ports/tools.port.ts";
 import type { Journal } from "../ports/journal.port.ts";
@@ -12,7 +12,7 @@ import type { TurnIndex } from "./turn-index.ts";
 export interface RuntimeParts {
   kernel: Kernel;
   journal: Journal;
-  clock: Clock;
+  clock: Clock & Calendar;
   settings: SettingsPort;
   tools: ToolRoom;
   conversations: Conversations;

@@ -4,10 +4,10 @@
  */
 import { agentAddress, placeOf } from "../protocol/ids.ts";
 import type { ServerLine } from "../protocol/frames.ts";
-import type { Clock, Scheduler } from "../ports/clock.port.ts";
+import type { Calendar, Clock, Scheduler } from "../ports/clock.port.ts";
 import type { Driver } from "../ports/driver.port.ts";
 import type { Engine } from "../ports/engine.port.ts";
-import type { ActorsHandle, ChatHandle, TeamHandle, ToolsHandle, UsageHandle } from "../ports/handles.port.ts";
+import type { ActorsHandle, ChatHandle, ModelsHandle, TeamHandle, ToolsHandle, UsageHandle } from "../ports/handles.port.ts";
 import type { Journal } from "../ports/journal.port.ts";
 import type { SettingsPort } from "../ports/settings.port.ts";
 import type { ToolRoom } from "../ports/tools.port.ts";
@@ -18,6 +18,7 @@ import { prepareDriver } from "./drivers/prepare.driver.ts";
 import { toolDriver } from "./drivers/tool.driver.ts";
 import { actorsHandle } from "./handles/actors.handle.ts";
 import { chatHandle } from "./handles/chat.handle.ts";
+import { type ModelOutside, modelsHandle } from "./handles/models.handle.ts";
 import { type AgentMaker, startAgent, teamHandle } from "./handles/team.handle.ts";
 import { toolsHandle } from "./handles/tools.handle.ts";
 import { usageHandle } from "./handles/usage.handle.ts";
@@ -34,10 +35,11 @@ import { TurnIndex } from "./turn-index.ts";
 
 export interface RuntimeOptions {
   journal: Journal;
-  clock: Clock;
+  clock: Clock & Calendar;
   scheduler: Scheduler;
   settings: SettingsPort;
   maker: AgentMaker;
+  models: Omit<ModelOutside, "engines">;
   tools: ToolRoom;
   engines: Readonly<Record<string, Engine>>;
   prepareHistory: PrepareHistory;
@@ -56,6 +58,7 @@ export interface RuntimeOptions {
 export interface Runtime {
   kernel: Kernel;
   chat: ChatHandle;
+  models: ModelsHandle;
   team: TeamHandle;
   actors: ActorsHandle;
   tools: ToolsHandle;
@@ -166,6 +169,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   return {
     kernel,
     chat: chatHandle(parts),
+    models: modelsHandle(parts, { ...options.models, engines: options.engines }),
     team: teamHandle(parts, options.maker),
     actors: actorsHandle(parts),
     tools: toolsHandle(parts),

@@ -41,6 +41,8 @@ export interface Settings extends SettingsPort {
   /** The access key of the home. */
   readonly key: string;
   listen(): { host: string; port: number };
+  /** A secret by the name of its variable: somora.env, then the environment. */
+  secret(name: string): string | undefined;
   status(): ConfigStatus;
   /** Reads everything again; resolves when it is in force and everyone has been told. */
   reload(): Promise<ConfigStatus>;
@@ -99,6 +101,10 @@ class HomeSettings implements Settings {
     this.#watch?.close();
     this.#watch = null;
     this.#listeners.clear();
+  }
+
+  secret(name: string): string | undefined {
+    return this.#lookup(name);
   }
 
   readonly #lookup: Lookup = (name) => this.#secrets.get(name) ?? this.#options.env[name];

@@ -4,8 +4,6 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds, from an arbitrary beginning. */
   monotonic(): number;
-  /** `YYYY-MM-DD` of a wall time in the server's own time zone: the day a cost is booked to. */
-  day(at: number): string;
   /** Calls back once after `ms` (at most an hour is asked for). Returns how to take it back. Never calls back synchronously. */
   setTimer(ms: number, callback: () => void): () => void;
 }
@@ -16,4 +14,10 @@ export interface Scheduler {
   soon(work: () => void): void;
   /** True when the round that began at `beganAt` (monotonic) has used its slice of `sliceMs`. */
   sliceOver(beganAt: number, sliceMs: number): boolean;
+}
+
+/** Days, in the server's own time zone. */
+export interface Calendar {
+  /** `YYYY-MM-DD` of a wall time: the day a cost is booked to. */
+  day(at: number): string;
 }

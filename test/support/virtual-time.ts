@@ -1,9 +1,9 @@
 /** Time that stands still until a test moves it, and a scheduler that runs when asked. */
-import type { Clock, Scheduler } from "../../src/ports/clock.port.ts";
+import type { Calendar, Clock, Scheduler } from "../../src/ports/clock.port.ts";
 
 interface Waiting { at: number; order: number; callback: () => void }
 
-export class VirtualTime implements Clock, Scheduler {
+export class VirtualTime implements Clock, Calendar, Scheduler {
   #now: number;
   #order = 0;
   #timers: Waiting[] = [];

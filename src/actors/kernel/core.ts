@@ -14,7 +14,7 @@ import type { Address, Birth, EffectKey, EventId, Token } from "../../protocol/i
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { PayloadInput, PayloadRef } from "../../protocol/payload.ts";
 import { previewOf } from "../../protocol/payload.ts";
-import type { Clock, Scheduler } from "../../ports/clock.port.ts";
+import type { Calendar, Clock, Scheduler } from "../../ports/clock.port.ts";
 import type { Booking, Driver, Fact, Outcome } from "../../ports/driver.port.ts";
 import type { Journal, LogRow } from "../../ports/journal.port.ts";
 import type { SomoraError } from "../../protocol/errors.ts";
@@ -211,7 +211,7 @@ export interface LostEffect { key: EffectKey; address: Address; driver: string; 
 export interface Counters { steps: number; commits: number; deadLetters: number; notTaken: number; staleOutcomes: number; refusedBelowFence: number; crashes: number; blockedEffects: number }
 
 export interface Core {
-  readonly clock: Clock;
+  readonly clock: Clock & Calendar;
   readonly scheduler: Scheduler;
   readonly journal: Journal;
   readonly charts: ReadonlyMap<string, Chart>;
@@ -313,7 +313,7 @@ export function book(core: Core, actor: Actor, key: string, booking: Booking): v
     shard: actor.shard,
     kind: "ledger",
     key,
-    head: JSON.stringify({ at, address: actor.address, agent, model: booking.model, provider: booking.provider, day: dayOf(core, at), usage: booking.usage, costUsd: booking.costUsd, ...(booking.note === undefined ? {} : { note: booking.note }) }),
+    head: JSON.stringify({ at, address: actor.address, agent, model: booking.model, provider: booking.provider, day: core.clock.day(at), usage: booking.usage, costUsd: booking.costUsd, ...(booking.note === undefined ? {} : { note: booking.note }) }),
     body: null,
   });
   for (let each: Actor | null = actor; each; each = each.parent) {
@@ -322,11 +322,6 @@ export function book(core: Core, actor: Actor, key: string, booking: Booking): v
     else each.costUsd += booking.costUsd;
     markDirty(core, each);
   }
-}
-
-/** `YYYY-MM-DD` in the server's time zone, which the clock port knows. */
-function dayOf(core: Core, at: number): string {
-  return core.clock.day(at);
 }
 
 export function deadLetter(core: Core, to: string, type: string, from: string): void {

@@ -10,20 +10,20 @@ import { SomoraError } from "../../protocol/errors.ts";
 import { type Address, isWithin, ROOT, type Token } from "../../protocol/ids.ts";
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { PayloadInput } from "../../protocol/payload.ts";
-import type { Clock, Scheduler } from "../../ports/clock.port.ts";
-import type { Driver } from "../../ports/driver.port.ts";
+import type { Calendar, Clock, Scheduler } from "../../ports/clock.port.ts";
+import type { Booking, Driver } from "../../ports/driver.port.ts";
 import type { Journal } from "../../ports/journal.port.ts";
 import { createActor } from "./applying.ts";
 import { Chart, type ChartDefinition } from "./chart.ts";
 import { type CommitObserver, Commits } from "./commits.ts";
-import { type CommittedView, type Core, type Counters, emptyBatch, fenceOf, type LostEffect, type Tombstone } from "./core.ts";
+import { book, type CommittedView, type Core, type Counters, emptyBatch, fenceOf, nextId, type LostEffect, type Tombstone } from "./core.ts";
 import { park, setFence, unpark } from "./ending.ts";
 import { restore } from "./restoring.ts";
 import { TimerHeap } from "./timers.ts";
 
 export interface KernelOptions {
   journal: Journal;
-  clock: Clock;
+  clock: Clock & Calendar;
   scheduler: Scheduler;
   charts: readonly ChartDefinition[];
   drivers: readonly Driver[];
@@ -178,6 +178,15 @@ export class Kernel {
     park(this.#core, actor, reason);
     this.#core.wake();
     return true;
+  }
+
+  /** Books what was spent outside of any effect (trying a model) on an actor. */
+  book(address: Address, booking: Booking): void {
+    const core = this.#core;
+    const actor = core.actors.get(address);
+    if (!actor || core.dead) return;
+    book(core, actor, `${address}#${nextId(core)}`, booking);
+    core.wake();
   }
 
   has(address: Address): boolean {
