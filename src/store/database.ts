@@ -42,6 +42,8 @@ export class Database {
   async lock(): Promise<void> {
     const [row] = await rowsOf(this.writer, "select current_setting('lock_configuration')");
     if (row?.[0] === true) return;
+    // Closing runs on this thread: it must not write. Who wants a checkpoint makes one before.
+    await this.writer.run("pragma disable_checkpoint_on_shutdown");
     await this.writer.run("set enable_external_access=false");
     await this.writer.run("set lock_configuration=true");
   }

@@ -15,7 +15,7 @@ import { Checkpoints, WAL_LIMIT } from "./checkpoints.ts";
 import { rowsOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import { DuckdbReader } from "./log.reader.ts";
-import { closeQuietly, lastOf, openDatabase, refusal, takeEpoch } from "./opening.ts";
+import { closeQuietly, lastOf, openAgain, openDatabase, refusal, takeEpoch } from "./opening.ts";
 import { FOUND_LIMIT, chunksOf, deletePlaces, eraseSession, findSuperseded, findUnnamed, namedBlobs } from "./prune.ts";
 import type { Place } from "./place.ts";
 import { COLUMNS, appendRows, readRows } from "./rows.ts";
@@ -153,7 +153,7 @@ class DuckdbJournal implements Journal {
 
   async #reopenNow(): Promise<{ lastCommit: number }> {
     await this.#closeAll();
-    const database = await openDatabase(this.#file, this.#options.now());
+    const database = await openAgain(this.#file, this.#options.now());
     try {
       const { newestEpoch, lastCommit } = await lastOf(database, this.#epoch);
       if (newestEpoch > this.#epoch) newestEpochs.set(this.#file, newestEpoch);

@@ -9,13 +9,24 @@ import { Database, rowsOf } from "./database.ts";
 import { DDL, LOG_COLUMNS } from "./schema.ts";
 
 /** Opens and makes sure of tables and views, with a checkpoint behind them so that the WAL never carries DDL. */
-export async function openDatabase(file: string, now: number): Promise<Database> {
+export function openDatabase(file: string, now: number): Promise<Database> {
+  return opened(file, now, async ({ writer }) => {
+    for (const statement of DDL) await writer.run(statement);
+    await writer.run("checkpoint");
+  });
+}
+
+/** Opens what was open before. Writes nothing: it must succeed on a full disk, too. */
+export function openAgain(file: string, now: number): Promise<Database> {
+  return opened(file, now, async () => {});
+}
+
+async function opened(file: string, now: number, prepare: (database: Database) => Promise<void>): Promise<Database> {
   let database: Database | null = null;
   try {
     database = await Database.open(file);
-    for (const statement of DDL) await database.writer.run(statement);
+    await prepare(database);
     await checkColumns(database);
-    await database.writer.run("checkpoint");
     return database;
   } catch (error) {
     if (database !== null) closeQuietly(database);

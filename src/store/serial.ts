@@ -1,18 +1,12 @@
 /** One thing after the other: a queue of async work on one connection. */
 export class Serial {
   #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
 
   /** Runs `work` when all earlier work has ended, well or badly. A rejection reaches its own caller only. */
   run<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#waiting++;
-    const result = this.#last.then(work).finally(() => this.#waiting--);
+    const result = this.#last.then(work);
     this.#last = result.then(ignore, ignore);
     return result;
-  }
-
-  get idle(): boolean {
-    return this.#waiting === 0;
   }
 }
 

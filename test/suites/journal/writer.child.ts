@@ -1,6 +1,6 @@
 /**
- * Writes commits until it is killed: `node writer <folder> [commits]`. Says `epoch N` once, then each acknowledged commit.
- * After a failed one it says `failed N`, waits for a line on stdin, reopens and tries the same batch again.
+ * Writes commits until it is killed: `node writer <folder> [commits] [checkpoint]`. Says `epoch N` once, then each acknowledged commit.
+ * With `checkpoint` it makes one after each acknowledged commit. After a failed one it says `failed N`, waits for a line on stdin, reopens and tries the same batch again.
  */
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -24,6 +24,7 @@ for (let commit = 1; commit <= limit; commit++) {
   }));
   while (!(await written({ epoch, commit, rows }))) await journal.reopen();
   writeSync(1, `${commit}\n`);
+  if (process.argv[4] === "checkpoint") await journal.checkpoint();
 }
 async function written(batch: Batch): Promise<boolean> {
   try {
