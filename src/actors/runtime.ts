@@ -45,6 +45,7 @@ export interface RuntimeOptions {
   prepareHistory: PrepareHistory;
   projectRules(folder: string): Promise<{ file: string; text: string } | null>;
   checkFolder(path: string): Promise<void>;
+  ensureFolder(path: string): Promise<void>;
   digest(text: string): string;
   /** The truth line's part that is not the runtime's. */
   serverLine(): Omit<ServerLine, "store" | "held" | "todayUsd" | "todayUnknown">;
@@ -83,7 +84,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const today = { day: "", usd: 0, unknown: false };
 
   const drivers: Driver[] = [
-    prepareDriver(settings),
+    prepareDriver(settings, options.ensureFolder),
     engineDriver({ clock, settings, tools, engines: options.engines, conversations, prepareHistory: options.prepareHistory, projectRules: options.projectRules }),
     toolDriver(tools, texts),
     eraseDriver(journal, (session) => {

@@ -96,6 +96,7 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
     prepareHistory,
     projectRules,
     checkFolder,
+    ensureFolder: async (path) => void (await mkdir(path, { recursive: true })),
     digest: (text) => createHash("sha256").update(text).digest("hex"),
     serverLine: () => {
       const { valid, errors } = settings.status();

@@ -162,8 +162,10 @@ class Round {
   #outcome(model: ModelInfo, result: Pick<RoundResult, "calls" | "finish" | "usage" | "model"> | null, blocks: { kind: "text" | "thinking"; blockId: string; text: string }[]): { value: Json; payloads: PayloadInput[]; booking?: Booking } {
     const payloads: PayloadInput[] = [];
     const add = (kind: string, text: string): number => payloads.push({ kind, text: wellFormed(text) }) - 1;
-    const usage = result?.usage ? { ...result.usage, ...(model.contextWindow === null ? {} : { contextWindow: model.contextWindow }) } : null;
-    const costUsd = usage ? costOf(usage, model.price) : null;
+    const told = result?.usage ?? (model.rehearsal ? NO_USAGE : null);
+    const usage = told ? { ...told, ...(model.contextWindow === null ? {} : { contextWindow: model.contextWindow }) } : null;
+    // A rehearsal costs nothing, and that is known.
+    const costUsd = model.rehearsal ? 0 : usage ? costOf(usage, model.price) : null;
     const value: RoundValue = {
       blocks: blocks.map((block) => ({ kind: block.kind, blockId: block.blockId, payload: add(block.kind === "text" ? "answer" : "thinking", block.text), size: block.text.trim() === "" ? 0 : block.text.length })),
       calls: distinct(result?.calls ?? []).map((call) => this.#asked(call, add)),

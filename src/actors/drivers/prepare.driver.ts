@@ -5,12 +5,15 @@ import type { JsonObject } from "../../protocol/json.ts";
 import type { Driver, Outcome } from "../../ports/driver.port.ts";
 import type { SettingsPort } from "../../ports/settings.port.ts";
 
-export function prepareDriver(settings: SettingsPort): Driver {
+/** `ensureFolder` makes the agent's workspace when it is not there yet. */
+export function prepareDriver(settings: SettingsPort, ensureFolder: (path: string) => Promise<void>): Driver {
   return {
     name: "prepare",
     async perform(request): Promise<Outcome> {
       try {
-        return { status: "done", value: prepare(settings, request) as unknown as JsonObject };
+        const prepared = prepare(settings, request);
+        if (typeof request["cwd"] !== "string") await ensureFolder(prepared.cwd);
+        return { status: "done", value: prepared as unknown as JsonObject };
       } catch (error) {
         if (!(error instanceof SomoraError)) throw error;
         return { status: "failed", error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) } };
