@@ -327,6 +327,17 @@ describe("server status, stop and logs", () => {
   });
 });
 
+describe("doctor", () => {
+  it("prints what is wrong with how to mend it and exits 1", async () => {
+    const world = await made();
+    const { exit, out } = await ended(world.run(["doctor"]));
+    expect(exit).toBe(1);
+    expect(out).toContain("✓ port");
+    expect(out).toMatch(/✗ key .*is not there\n +Start the server/);
+    expect(JSON.parse((await ended(world.run(["doctor", "--json"]))).out)).toMatchObject({ findings: [{ name: "Node", ok: true }, { name: "home" }, { name: "key", ok: false }, { name: "store", ok: true }, {}, {}] });
+  });
+});
+
 describe("an unexpected error", () => {
   it("that travels is one sentence with its code", async () => {
     const world = await made(() => ({
