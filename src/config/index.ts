@@ -10,3 +10,4 @@ export { findModels, listModels } from "./find-models.ts";
 export type { Problem } from "./checked-yaml.ts";
 export { findServer, readServerFile, removeServerFile, writeServerFile, type ServerFile } from "./server-file.ts";
 export { showConfig } from "./show-config.ts";
+export { connectProvider, type ConnectRequest } from "./connect-provider.ts";

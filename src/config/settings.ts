@@ -41,6 +41,8 @@ export interface Settings extends SettingsPort {
   /** The access key of the home. */
   readonly key: string;
   listen(): { host: string; port: number };
+  /** A value of somora.env, else of the environment. */
+  secret(name: string): string | null;
   status(): ConfigStatus;
   /** Reads everything again; resolves when it is in force and everyone has been told. */
   reload(): Promise<ConfigStatus>;
@@ -102,6 +104,10 @@ class HomeSettings implements Settings {
   }
 
   readonly #lookup: Lookup = (name) => this.#secrets.get(name) ?? this.#options.env[name];
+
+  secret(name: string): string | null {
+    return this.#lookup(name) ?? null;
+  }
 
   status(): ConfigStatus {
     const errors = [...this.#configFaults, ...[...this.#agents.values()].flatMap((agent) => agent.faults)];
