@@ -169,6 +169,15 @@ describe("an answer that is not a plain one", () => {
     expect((await ask("GET", "/api/agents")).status).toBe(200);
   });
 
+  it("is 409 for a change that cannot be put back, and {ok, data} for one that was", async () => {
+    const { ask, house } = world();
+    expect((await ask("POST", "/api/agents/guide/changes/c1/undo")).body).toEqual({ ok: true, data: { path: "/a" } });
+    house.answers.set("tools.undo", () => {
+      throw new SomoraError("FILE_CHANGED", "It changed since.");
+    });
+    expect(await ask("POST", "/api/agents/guide/changes/c1/undo")).toMatchObject({ status: 409, body: { error: { code: "FILE_CHANGED" } } });
+  });
+
   it("is 404 with the nearest route for one that is not there", async () => {
     const { ask } = world();
     expect(await ask("GET", "/api/chat/histori")).toMatchObject({ status: 404, body: { error: { code: "ROUTE_UNKNOWN", near: "GET /api/chat/history" } } });
