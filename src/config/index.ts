@@ -1,6 +1,6 @@
 /** The door of the room: settings of a home, checking one file, and looking for models. */
 export { openSettings, type Settings, type SettingsOptions } from "./settings.ts";
-export { homePaths, type HomePaths } from "./home.ts";
+export { homeId, homePaths, type HomePaths } from "./home.ts";
 export { checkConfig, checkConfigFile, readText } from "./read-config.ts";
 export { parseSecrets } from "./secrets.ts";
 export { configSchema } from "./config.schema.ts";

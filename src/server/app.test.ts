@@ -83,6 +83,7 @@ describe("sending", () => {
     ["a list", [], 400, "REQUEST_INVALID", "body"],
     ["null", null, 400, "REQUEST_INVALID", "body"],
     ["no JSON", "{agent", 400, "BODY_NOT_JSON", "JSON"],
+    ["JSON nested beyond all measure", `{"agent":"guide","text":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, 400, "BODY_NOT_JSON", "JSON"],
     ["a text one over the limit", { agent: "guide", text: "x".repeat(262_145) }, 413, "TEXT_TOO_LONG", "262145"],
     ["a body over the limit", { agent: "guide", text: "x".repeat(BODY_LIMIT) }, 413, "BODY_TOO_LARGE", "1 MiB"],
   ])("refuses %s with the field named", async (_, body, status, code, words) => {
