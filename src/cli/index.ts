@@ -5,3 +5,5 @@ export { COMMANDS } from "./commands/table.ts";
 export type { CliDependencies, ConfigProblem, RunningServer } from "./dependencies.ts";
 export type { CliIo } from "./io.ts";
 export type { PlayedServer, RehearsalDependencies } from "./rehearse/play.ts";
+export { startDetached } from "./start-detached.ts";
+export { openBrowser } from "./open-browser.ts";

@@ -72,6 +72,8 @@ export function checkYaml<Schema extends z.ZodType>(text: string, schema: Schema
         }
         continue;
       }
+      // A reference without a value was named already.
+      if (problems.some((problem) => problem.key === dotted(path) && problem.key !== "")) continue;
       const value = plain(valueAt(filled, path));
       const allowed = issue.code === "custom" || issue.code === "invalid_format" || issue.code === "invalid_key" ? issueWords(issue) : allowedAt(schema, path);
       const where = path.length === 0 ? "the file" : `\`${dotted(path)}\``;

@@ -34,11 +34,11 @@ export const providerSchema = z.strictObject({
 });
 
 const loopShape = {
-  maxRounds: z.number().int().min(1).max(10_000).default(40).describe("Model calls one turn may make; then it is asked to finish"),
-  maxToolCallsPerTurn: z.number().int().min(1).max(100_000).default(120).describe("Tool calls one turn may make"),
-  toolCallTimeoutMs: milliseconds(100, 3_600_000).default(30_000).describe("Time limit of one tool call"),
-  longTaskDefaultTimeoutMs: milliseconds(100, 86_400_000).default(300_000).describe("Time limit of long tools that were given none"),
-  longTaskMaxTimeoutMs: milliseconds(100, 86_400_000).default(1_800_000).describe("The longest limit a long tool may be given"),
+  maxRounds: z.number().int().min(1).max(10_000).describe("Model calls one turn may make; then it is asked to finish").default(40),
+  maxToolCallsPerTurn: z.number().int().min(1).max(100_000).describe("Tool calls one turn may make").default(120),
+  toolCallTimeoutMs: milliseconds(100, 3_600_000).describe("Time limit of one tool call").default(30_000),
+  longTaskDefaultTimeoutMs: milliseconds(100, 86_400_000).describe("Time limit of long tools that were given none").default(300_000),
+  longTaskMaxTimeoutMs: milliseconds(100, 86_400_000).describe("The longest limit a long tool may be given").default(1_800_000),
 };
 
 export const configSchema = z

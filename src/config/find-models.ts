@@ -45,16 +45,33 @@ export async function findModels(options: FindOptions): Promise<{ servers: Found
   return { servers, keys: USUAL_KEYS.filter((name) => (options.env[name] ?? "") !== "") };
 }
 
-/** The model ids a server names. Rejects with the plain reason when it does not answer as a model server does. */
+/** It answered, but not as a model server does. */
+export class ModelListError extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "ModelListError";
+    this.status = status;
+  }
+}
+
+/** The model ids a server names. Rejects with ModelListError when what answers is none, with fetch's own error when nobody does. */
 export async function listModels(baseUrl: string, key: string | null, fetcher: typeof fetch, limitMs: number): Promise<string[]> {
   const response = await fetcher(`${baseUrl.replace(/\/+$/, "")}/models`, {
     headers: key === null ? {} : { authorization: `Bearer ${key}` },
     signal: AbortSignal.timeout(limitMs),
     redirect: "error",
   });
-  if (!response.ok) throw new Error(`it answered ${response.status}`);
-  const body: unknown = await response.json();
+  if (!response.ok) throw new ModelListError(`it answered ${response.status}`, response.status);
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    throw new ModelListError(`it answered ${JSON.stringify(text.slice(0, 60))}`, response.status, error);
+  }
   const list = modelList.safeParse(body);
-  if (!list.success) throw new Error("what it answered is no list of models");
+  if (!list.success) throw new ModelListError("what it answered is no list of models", response.status);
   return list.data.data.map((model) => model.id);
 }

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { SomoraError } from "../protocol/errors.ts";
+import { homePaths } from "./home.ts";
+import { checkConfigFile } from "./read-config.ts";
 import { openSettings, type Settings, type SettingsOptions } from "./settings.ts";
 
 const cleanups: (() => Promise<void> | void)[] = [];
@@ -237,6 +239,23 @@ describe("an agent folder", () => {
 });
 
 describe("a home that is watched", () => {
+  it("shows when its files cannot be read at all, and goes on when they can", async () => {
+    const home = await folder();
+    const settings = await opened(home, { watch: true });
+    let told = nextChange(settings);
+    await rename(join(home, "agents"), join(home, "agents-away"));
+    await writeFile(join(home, "agents"), "in the way");
+    await told;
+    expect(settings.status()).toMatchObject({ valid: false, errors: [{ message: expect.stringContaining("cannot be read") as string }] });
+    expect(settings.agents()).toContain("guide");
+    await rm(join(home, "agents"));
+    told = nextChange(settings);
+    await rename(join(home, "agents-away"), join(home, "agents"));
+    await writeFile(join(home, "config.yaml"), "store: { keepStoryDays: 3 }\n");
+    await told;
+    await expect.poll(() => settings.status().valid).toBe(true);
+  });
+
   it("takes an edit over by itself", async () => {
     const home = await folder();
     const settings = await opened(home, { watch: true });
@@ -339,6 +358,16 @@ describe("a config.yaml that cannot be read", () => {
     await writeFile(join(home, "config.yaml"), "");
     await chmod(join(home, "config.yaml"), 0o000);
     await expect(opened(home)).rejects.toMatchObject({ code: "CONFIG_UNREADABLE" });
+  });
+
+  it("is checked alone as the server of the home would take it", async () => {
+    const home = await folder();
+    await opened(home);
+    await writeFile(join(home, "somora.env"), "MY_PORT=12\n");
+    await writeFile(join(home, "config.yaml"), "server:\n  port: ${MY_PORT}\n  host: ${MY_HOST}\n");
+    expect(await checkConfigFile(homePaths(home), { MY_HOST: "127.0.0.1" })).toMatchObject({ ok: true, value: { server: { port: 12, host: "127.0.0.1" } } });
+    expect(await checkConfigFile(homePaths(home), {})).toMatchObject({ ok: false, problems: [{ key: "server.host" }] });
+    await expect(checkConfigFile(homePaths(home), {}, join(home, "none.yaml"))).rejects.toMatchObject({ code: "CONFIG_UNREADABLE" });
   });
 
   it("leaves the last version in force when it goes while the server runs", async () => {

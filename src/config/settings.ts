@@ -41,8 +41,8 @@ export interface Settings extends SettingsPort {
   /** The access key of the home. */
   readonly key: string;
   listen(): { host: string; port: number };
-  /** A secret by the name of its variable: somora.env, then the environment. */
-  secret(name: string): string | undefined;
+  /** A value of somora.env, else of the environment. */
+  secret(name: string): string | null;
   status(): ConfigStatus;
   /** Reads everything again; resolves when it is in force and everyone has been told. */
   reload(): Promise<ConfigStatus>;
@@ -73,6 +73,8 @@ class HomeSettings implements Settings {
   #config!: Config;
   #configText = "";
   #configFaults: Problem[] = [];
+  /** The last look at the files failed as a whole, such as for rights. */
+  #readFault: Problem | null = null;
   #secretsText = "";
   #secrets = new Map<string, string>();
   #agents = new Map<string, LoadedAgent>();
@@ -92,7 +94,7 @@ class HomeSettings implements Settings {
   async start(): Promise<void> {
     await this.#load();
     if (this.#options.watch !== false) {
-      this.#watch = watchHome(this.paths, this.#options.setTimer ?? plainTimer, () => void this.reload());
+      this.#watch = watchHome(this.paths, this.#options.setTimer ?? plainTimer, () => void this.#reloadByItself());
       this.#watch.follow(this.#folders());
     }
   }
@@ -103,14 +105,14 @@ class HomeSettings implements Settings {
     this.#listeners.clear();
   }
 
-  secret(name: string): string | undefined {
-    return this.#lookup(name);
-  }
-
   readonly #lookup: Lookup = (name) => this.#secrets.get(name) ?? this.#options.env[name];
 
+  secret(name: string): string | null {
+    return this.#lookup(name) ?? null;
+  }
+
   status(): ConfigStatus {
-    const errors = [...this.#configFaults, ...[...this.#agents.values()].flatMap((agent) => agent.faults)];
+    const errors = [...(this.#readFault ? [this.#readFault] : []), ...this.#configFaults, ...[...this.#agents.values()].flatMap((agent) => agent.faults)];
     return { valid: errors.length === 0, errors, inForceSince: this.#inForceSince };
   }
 
@@ -120,6 +122,19 @@ class HomeSettings implements Settings {
       this.#watch?.follow(this.#folders());
       return this.status();
     });
+  }
+
+  /** Nobody waits for this one: what goes wrong is shown in `status`. */
+  async #reloadByItself(): Promise<void> {
+    try {
+      await this.reload();
+      this.#readFault = null;
+    } catch (error) {
+      const message = `The files of ${this.paths.home} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+      if (this.#readFault?.message === message) return;
+      this.#readFault = { file: this.paths.home, line: 1, key: "", value: null, allowed: "files that can be read", near: null, message };
+      for (const listener of this.#listeners) listener({ agents: [], config: true });
+    }
   }
 
   listen(): { host: string; port: number } {

@@ -83,6 +83,7 @@ describe("sending", () => {
     ["a list", [], 400, "REQUEST_INVALID", "body"],
     ["null", null, 400, "REQUEST_INVALID", "body"],
     ["no JSON", "{agent", 400, "BODY_NOT_JSON", "JSON"],
+    ["JSON nested beyond all measure", `{"agent":"guide","text":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, 400, "BODY_NOT_JSON", "JSON"],
     ["a text one over the limit", { agent: "guide", text: "x".repeat(262_145) }, 413, "TEXT_TOO_LONG", "262145"],
     ["a body over the limit", { agent: "guide", text: "x".repeat(BODY_LIMIT) }, 413, "BODY_TOO_LARGE", "1 MiB"],
   ])("refuses %s with the field named", async (_, body, status, code, words) => {
@@ -167,6 +168,15 @@ describe("an answer that is not a plain one", () => {
     expect((await ask("POST", "/api/chat/abort", { agent: "guide", session: "main" })).status).toBe(200);
     expect((await ask("POST", "/api/stop", { address: "/agents/guide" })).status).toBe(200);
     expect((await ask("GET", "/api/agents")).status).toBe(200);
+  });
+
+  it("is 409 for a change that cannot be put back, and {ok, data} for one that was", async () => {
+    const { ask, house } = world();
+    expect((await ask("POST", "/api/agents/guide/changes/c1/undo")).body).toEqual({ ok: true, data: { path: "/a" } });
+    house.answers.set("tools.undo", () => {
+      throw new SomoraError("FILE_CHANGED", "It changed since.");
+    });
+    expect(await ask("POST", "/api/agents/guide/changes/c1/undo")).toMatchObject({ status: 409, body: { error: { code: "FILE_CHANGED" } } });
   });
 
   it("is 404 with the nearest route for one that is not there", async () => {

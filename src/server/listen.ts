@@ -36,7 +36,7 @@ export async function listen(options: ListenOptions): Promise<Door> {
       response.destroy();
     });
   });
-  const upgrade = createUpgrade(app.gate, hub, log);
+  const upgrade = createUpgrade(app.gate, app.pairing, hub, log);
   server.on("upgrade", (request, socket, head) => upgrade.handle(request, socket, head));
   server.on("clientError", (_, socket: Socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");

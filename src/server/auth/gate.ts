@@ -21,8 +21,8 @@ export interface GateRequest {
 
 export interface Gate {
   readonly cookieName: string;
-  /** Throws SomoraError when it may not in. `open`: needs no key, but host and origin must fit all the same. */
-  check(request: GateRequest, open: boolean): void;
+  /** Throws SomoraError when it may not in; else says what let it in. `open`: needs no key, but host and origin must fit all the same. */
+  check(request: GateRequest, open: boolean): "open" | "key" | "cookie";
   keyFits(key: string): boolean;
 }
 
@@ -64,11 +64,11 @@ export function createGate(options: GateOptions): Gate {
     check(request, open) {
       checkHost(request);
       checkOrigin(request);
-      if (open) return;
+      if (open) return "open";
       const { authorization, method, origin, secFetchSite, upgrade } = request;
       const bearer = authorization === undefined ? request.protocolKey : (/^Bearer +(.+)$/i.exec(authorization)?.[1]?.trim() ?? "");
       if (bearer !== undefined) {
-        if (sameText(bearer, key)) return;
+        if (sameText(bearer, key)) return "key";
         throw wrongKey();
       }
       const cookie = cookieValue(request.cookie, cookieName);
@@ -81,8 +81,8 @@ export function createGate(options: GateOptions): Gate {
         throw new SomoraError("KEY_WRONG", "This browser's pairing has ended.", { hint: "Open the address that `somora server open` prints." });
       }
       const reads = (method === "GET" || method === "HEAD") && !upgrade;
-      if (origin !== undefined) return;
-      if (reads && (secFetchSite === undefined || secFetchSite === "same-origin" || secFetchSite === "none")) return;
+      if (origin !== undefined) return "cookie";
+      if (reads && (secFetchSite === undefined || secFetchSite === "same-origin" || secFetchSite === "none")) return "cookie";
       throw new SomoraError("ORIGIN_FOREIGN", "A request with a cookie must come from this server's own page.", { hint: "Programs use the key in place of a cookie." });
     },
   };

@@ -33,11 +33,14 @@ export interface Pairing {
   cookieFits(value: string): boolean;
   /** No cookie given before counts any more; open codes end, too. */
   endAll(): Promise<void>;
+  /** Called after `endAll`: what a cookie opened must close. */
+  onEnd(listener: () => void): void;
 }
 
 export function createPairing(options: { key: string; now: () => number; generation: Generation }): Pairing {
   const { key, now, generation } = options;
   const codes = new Map<string, number>();
+  const listeners: (() => void)[] = [];
   const sign = (nonce: string): string => createHmac("sha256", key).update(`cookie ${generation.get()} ${nonce}`).digest("base64url");
   return {
     newCode() {
@@ -63,7 +66,9 @@ export function createPairing(options: { key: string; now: () => number; generat
     async endAll() {
       codes.clear();
       await generation.grow();
+      for (const listener of listeners) listener();
     },
+    onEnd: (listener) => void listeners.push(listener),
   };
 }
 

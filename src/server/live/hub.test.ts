@@ -455,6 +455,18 @@ describe("the way in", () => {
     expect(of.hub.connections).toBeLessThanOrEqual(3);
   });
 
+  it("closes for a cookie whose pairing was ended, and stays for the key", async () => {
+    const of = await world();
+    const cookie = `${of.app.gate.cookieName}=${of.app.pairing.newCookie()}`;
+    const browser = await of.client({ headers: { cookie, origin: of.door.url } });
+    const program = await of.client();
+    await of.app.pairing.endAll();
+    await browser.until(() => browser.closed !== null);
+    expect(browser.closed).toEqual({ code: 1008, reason: "the pairing has ended" });
+    program.say({ op: "ping" });
+    await program.until(() => program.messages.length === 1);
+  });
+
   it("answers the subprotocol a browser needs to hear back", async () => {
     const of = await world();
     const client = await of.client({ protocols: [`somora.${KEY}`] });

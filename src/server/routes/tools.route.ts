@@ -35,8 +35,8 @@ export const toolRoutes: readonly Route[] = [
     path: "/agents/:agent/changes/:change/undo",
     summary: "Put a changed file back as it was; refused when it changed since.",
     params: { agent: agentField, change: z.string().min(1).max(200) },
-    answers: "200 `{path}`",
+    answers: "200 `{ok: true, data: {path}}`",
     refuses: ["AGENT_UNKNOWN", "CHANGE_UNKNOWN", "FILE_CHANGED"],
-    run: async ({ params }, { handles }) => ok(await handles.tools.undo(params.agent, params.change)),
+    run: async ({ params }, { handles }) => ok({ ok: true, data: await handles.tools.undo(params.agent, params.change) }),
   }),
 ];
