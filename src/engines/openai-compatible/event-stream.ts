@@ -5,7 +5,10 @@
  *
  * One stateful text decoder per stream: a character or a CR LF may be split between pieces anywhere.
  */
-export interface StreamEvent { event: string; data: string }
+export interface StreamEvent {
+  event: string;
+  data: string;
+}
 
 export interface EventStream {
   push(piece: Uint8Array): StreamEvent[];

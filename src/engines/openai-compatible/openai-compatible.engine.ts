@@ -32,11 +32,21 @@ const LINGER_FOR_USAGE_MS = 2_000;
 const LINGER_FOR_MARK_MS = 250;
 const DAY_MS = 86_400_000;
 /** The client sends these unasked; a model server needs to know nothing of this machine. */
-const UNSENT = ["x-stainless-arch", "x-stainless-lang", "x-stainless-os", "x-stainless-package-version", "x-stainless-retry-count", "x-stainless-runtime", "x-stainless-runtime-version", "x-stainless-timeout"];
+const UNSENT = [
+  "x-stainless-arch",
+  "x-stainless-lang",
+  "x-stainless-os",
+  "x-stainless-package-version",
+  "x-stainless-retry-count",
+  "x-stainless-runtime",
+  "x-stainless-runtime-version",
+  "x-stainless-timeout",
+];
 
 type Why = "aborted" | "silent" | "lingered";
 
-export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatibleParts): Engine {
+export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engine {
+  const { clock } = parts;
   /** Optional keys a server refused, by address and model: asked once, not in every round. */
   const refused = new Map<string, Set<OptionalKey>>();
 
@@ -53,15 +63,23 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
   };
 
   function addressOf({ model }: RoundRequest): { baseUrl: string; key: string | null } {
-    const settings = provider(model.provider);
+    const settings = parts.provider(model.provider);
     const baseUrl = settings?.baseUrl ?? model.baseUrl;
     if (baseUrl === null || baseUrl === undefined) {
-      throw new EngineError("MODEL_UNKNOWN", `The provider ${JSON.stringify(model.provider)} has no baseUrl.`, { hint: "Give it one in config.yaml; it usually ends in /v1." });
+      throw new EngineError("MODEL_UNKNOWN", `The provider ${JSON.stringify(model.provider)} has no baseUrl.`, {
+        hint: "Give it one in config.yaml; it usually ends in /v1.",
+      });
     }
     return { baseUrl, key: settings?.apiKey() ?? null };
   }
 
-  interface Attempt { request: RoundRequest; context: EngineContext; baseUrl: string; key: string | null; without: Set<OptionalKey> }
+  interface Attempt {
+    request: RoundRequest;
+    context: EngineContext;
+    baseUrl: string;
+    key: string | null;
+    without: Set<OptionalKey>;
+  }
 
   async function attempt({ request, context, baseUrl, key, without }: Attempt): Promise<RoundResult> {
     const controller = new AbortController();
@@ -74,7 +92,7 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
     context.signal.addEventListener("abort", onAbort, { once: true });
     const watch = createIdleWatch(clock, request.idleMs, () => end(fold.finished() ? "lingered" : "silent"));
     const fold = createAnswerFold({
-      emit: context.emit,
+      emit: (event) => context.emit(event),
       model: request.model.id,
       contextWindow: request.model.contextWindow,
       noCalls: request.toolChoice === "none" || request.tools.length === 0,
@@ -106,7 +124,11 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
   }
 
   /** Sends the request; again without an optional key that the server refuses, each at most once. */
-  async function send({ request, context, baseUrl, key, without }: Attempt, controller: AbortController, watch: IdleWatch): Promise<Response> {
+  async function send(
+    { request, context, baseUrl, key, without }: Attempt,
+    controller: AbortController,
+    watch: IdleWatch,
+  ): Promise<Response> {
     const client = clientFor(baseUrl, key);
     for (let tries = 1; ; tries += 1) {
       const body = requestBody(request, without);
@@ -116,16 +138,24 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
             body,
             stream: true,
             signal: controller.signal,
-            headers: { accept: "text/event-stream, application/json", "idempotency-key": tries === 1 ? request.key : `${request.key}.${tries}` },
+            headers: {
+              accept: "text/event-stream, application/json",
+              "idempotency-key": tries === 1 ? request.key : `${request.key}.${tries}`,
+            },
           })
           .asResponse();
       } catch (error) {
-        const words = error instanceof APIError && (error.status === 400 || error.status === 422) ? `${error.message} ${error.param ?? ""}` : "";
+        const words =
+          error instanceof APIError && (error.status === 400 || error.status === 422) ? `${error.message} ${error.param ?? ""}` : "";
         const drop = refusedKey(words, body, without);
         if (drop === null) throw error;
         without.add(drop);
         watch.heard();
-        context.emit({ type: "notice", kind: "key_dropped", text: `The model server refuses ${drop}; ${drop === "max_tokens" ? "max_completion_tokens is sent in its place" : "it is left out"} from now on.` });
+        context.emit({
+          type: "notice",
+          kind: "key_dropped",
+          text: `The model server refuses ${drop}; ${drop === "max_tokens" ? "max_completion_tokens is sent in its place" : "it is left out"} from now on.`,
+        });
       }
     }
   }
@@ -194,7 +224,8 @@ function addEvent({ event, data }: StreamEvent, fold: AnswerFold, around: () => 
   if (!chunk.success) throw notModelServer(around(), data);
   if (chunk.data.error) throw eventError(chunk.data.error, around());
   if (chunk.data.object === "error") throw eventError(raw, around());
-  if (chunk.data.choices?.some((choice) => choice.finish_reason === "error")) throw eventError("The model server ended the answer with an error.", around());
+  if (chunk.data.choices?.some((choice) => choice.finish_reason === "error"))
+    throw eventError("The model server ended the answer with an error.", around());
   fold.add(chunk.data);
 }
 

@@ -85,10 +85,17 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
     }
     if (request.method === "GET" && path === "/v1/models") {
       const models = await parts.models();
-      return sendJson(response, 200, { object: "list", data: models.map((id) => ({ id, object: "model", created: 0, owned_by: "rehearsal" })) });
+      return sendJson(response, 200, {
+        object: "list",
+        data: models.map((id) => ({ id, object: "model", created: 0, owned_by: "rehearsal" })),
+      });
     }
     if (request.method !== "POST" || path !== "/v1/chat/completions") {
-      return sendJson(response, 404, errorBody(`Nothing at ${request.method} ${path}. Here are /v1/models and /v1/chat/completions.`, "not_found"));
+      return sendJson(
+        response,
+        404,
+        errorBody(`Nothing at ${request.method} ${path}. Here are /v1/models and /v1/chat/completions.`, "not_found"),
+      );
     }
     await complete(request, response);
   }
@@ -107,7 +114,12 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
     for (const listener of listeners) listener(entry);
     const plan = await planOf(parsed.data);
     if (typeof plan === "string") return sendJson(response, 400, errorBody(plan, "invalid_conversation", "invalid_request_error"));
-    if (plan === null) return sendJson(response, 404, errorBody(`The model ${parsed.data.model} does not exist.`, "model_not_found", "invalid_request_error"));
+    if (plan === null)
+      return sendJson(
+        response,
+        404,
+        errorBody(`The model ${parsed.data.model} does not exist.`, "model_not_found", "invalid_request_error"),
+      );
     const head: Head = { id: `chatcmpl-${entry.n}`, created: Math.floor(parts.clock.now() / 1000), model: parsed.data.model };
     const send = parsed.data.stream === true ? sendStream : sendWhole;
     await send(plan, { response, head, clock: parts.clock, withUsage: parsed.data.stream_options?.include_usage === true });

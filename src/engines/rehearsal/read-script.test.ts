@@ -32,7 +32,12 @@ describe("a rehearsal script", () => {
   });
 
   it.each([
-    ["an unknown key names its own line and the allowed ones", GOOD.replace("say: Hello.", "sya: Hello."), 6, /turns\[0\]\.rounds\[0\]: unknown key "sya"; allowed are .*say/],
+    [
+      "an unknown key names its own line and the allowed ones",
+      GOOD.replace("say: Hello.", "sya: Hello."),
+      6,
+      /turns\[0\]\.rounds\[0\]: unknown key "sya"; allowed are .*say/,
+    ],
     ["broken YAML names the line", GOOD.replace('{ text: "hi" }', '{ text: "hi"'), 5, /./],
     ["a wrong type names the line", GOOD.replace("about: A test.", "about: 7"), 2, /about/],
     ["a bad duration names the line", GOOD.replace("250ms", "soon"), 7, /"soon" is no stall; write 250ms/],

@@ -11,7 +11,13 @@ export function readScript(text: string, file: string): Script {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
   const broken = document.errors[0];
-  if (broken) throw refusal(file, broken.linePos?.[0].line ?? 1, "", (broken.message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, ""));
+  if (broken)
+    throw refusal(
+      file,
+      broken.linePos?.[0].line ?? 1,
+      "",
+      (broken.message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, ""),
+    );
   const parsed = scriptSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
   if (parsed.success) return parsed.data;
   const issue = deepest(parsed.error.issues);

@@ -19,7 +19,8 @@ export interface RehearsalParts {
 /** What is said in place of calls on a forced finish. */
 const FORCED = "The limit of this turn is reached; the rehearsal stops here.";
 
-export function createRehearsalEngine({ readScript: read, clock }: RehearsalParts): Engine {
+export function createRehearsalEngine(parts: RehearsalParts): Engine {
+  const { clock } = parts;
   const asked = createAskCounter();
   return {
     kind: "rehearsal",
@@ -32,7 +33,7 @@ export function createRehearsalEngine({ readScript: read, clock }: RehearsalPart
 
   async function planOf(request: RoundRequest): Promise<RoundPlan> {
     try {
-      const source = await read(request.model.id);
+      const source = await parts.readScript(request.model.id);
       if (!source) {
         throw new SomoraError("MODEL_UNKNOWN", `There is no rehearsal ${JSON.stringify(request.model.id)}.`, {
           hint: "Model ids of the provider rehearsal are the file names under rehearsals/.",
@@ -49,8 +50,9 @@ export function createRehearsalEngine({ readScript: read, clock }: RehearsalPart
     }
   }
 
-  async function perform(plan: RoundPlan, request: RoundRequest, { signal, emit }: EngineContext): Promise<RoundResult> {
-    const writer = createBlockWriter(emit);
+  async function perform(plan: RoundPlan, request: RoundRequest, context: EngineContext): Promise<RoundResult> {
+    const { signal } = context;
+    const writer = createBlockWriter((event) => context.emit(event));
     const calls: RoundResult["calls"] = [];
     const resultWith = (finish: RoundResult["finish"]): RoundResult => ({
       blocks: writer.blocks(),

@@ -3,6 +3,7 @@
  * that hangs because the server never closes; a call run from half its arguments; calls of one round melted into one; a request
  * refused for a key that could be left out; anything of this machine sent along unasked.
  */
+import type { ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { modelOf, requestOf, run, streamed, textOf } from "./engine-bench.ts";
@@ -19,14 +20,19 @@ const ask = (answer: RawAnswer, more: Parameters<typeof requestOf>[2] = {}, key:
   server.answerWith(answer);
   return run(engineAt(server.baseUrl, key), requestOf(modelOf("m"), "go", more));
 };
-const status = (code: number, body: string, headers: { [name: string]: string } = {}): RawAnswer => (response) => {
-  response.writeHead(code, { "content-type": body.startsWith("<") ? "text/html" : "application/json", ...headers });
-  response.end(body);
-};
-const sse = (...chunks: unknown[]): RawAnswer => (response) => {
-  stream(response);
-  response.end(events(...chunks));
-};
+type SyncAnswer = (response: ServerResponse) => void;
+const status =
+  (code: number, body: string, headers: { [name: string]: string } = {}): SyncAnswer =>
+  (response) => {
+    response.writeHead(code, { "content-type": body.startsWith("<") ? "text/html" : "application/json", ...headers });
+    response.end(body);
+  };
+const sse =
+  (...chunks: unknown[]): SyncAnswer =>
+  (response) => {
+    stream(response);
+    response.end(events(...chunks));
+  };
 const error = (message: string, more: object = {}) => JSON.stringify({ error: { message, type: "invalid_request_error", ...more } });
 const HTML = "<!DOCTYPE html><html><head><title>Welcome to nginx!</title></head><body>Hi</body></html>";
 
@@ -50,7 +56,11 @@ describe("what is not a model server", () => {
 
   it("is a failing server all the same when HTML comes with 502", async () => {
     const { error: failed } = await ask(status(502, HTML.replace("Welcome to nginx!", "502 Bad Gateway")));
-    expect(failed).toMatchObject({ code: "PROVIDER_FAILED", retryable: true, message: expect.stringContaining("502 Bad Gateway") as string });
+    expect(failed).toMatchObject({
+      code: "PROVIDER_FAILED",
+      retryable: true,
+      message: expect.stringContaining("502 Bad Gateway") as string,
+    });
   });
 });
 
@@ -68,8 +78,15 @@ describe("a server that refuses", () => {
     const dated = (await ask(status(429, error("slow down"), { "retry-after": inTen }))).error;
     expect(dated?.retryAfterMs).toBeGreaterThan(8_000);
     expect(dated?.retryAfterMs).toBeLessThanOrEqual(10_000);
-    expect((await ask(status(429, error("slow down"), { "retry-after": "soon" }))).error).not.toHaveProperty("retryAfterMs", expect.anything());
-    expect((await ask(status(503, error("overloaded"), { "retry-after": "3" }))).error).toMatchObject({ code: "PROVIDER_FAILED", retryable: true, retryAfterMs: 3_000 });
+    expect((await ask(status(429, error("slow down"), { "retry-after": "soon" }))).error).not.toHaveProperty(
+      "retryAfterMs",
+      expect.anything(),
+    );
+    expect((await ask(status(503, error("overloaded"), { "retry-after": "3" }))).error).toMatchObject({
+      code: "PROVIDER_FAILED",
+      retryable: true,
+      retryAfterMs: 3_000,
+    });
   });
 
   it("for want of money is not asked again", async () => {
@@ -89,8 +106,8 @@ describe("a server that refuses", () => {
 
   it.each(["stream_options", "parallel_tool_calls"])("%s is asked once more without it, and not again in later rounds", async (key) => {
     server.answerWith((response, request) => {
-      if (key in request.body) status(400, error(`Unrecognized request argument supplied: ${key}`))(response, request);
-      else sse(delta({ content: "fine" }, "stop"))(response, request);
+      if (key in request.body) status(400, error(`Unrecognized request argument supplied: ${key}`))(response);
+      else sse(delta({ content: "fine" }, "stop"))(response);
     });
     const engine = engineAt(server.baseUrl);
     const before = server.requests.length;
@@ -105,9 +122,10 @@ describe("a server that refuses", () => {
 
   it("reasoning_effort and the old name of max_tokens at once is asked without the one and with the new name of the other", async () => {
     server.answerWith((response, request) => {
-      if ("reasoning_effort" in request.body) status(422, error("Extra inputs are not permitted: reasoning_effort"))(response, request);
-      else if ("max_tokens" in request.body) status(400, error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."))(response, request);
-      else sse(delta({ content: "fine" }, "stop"))(response, request);
+      if ("reasoning_effort" in request.body) status(422, error("Extra inputs are not permitted: reasoning_effort"))(response);
+      else if ("max_tokens" in request.body)
+        status(400, error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."))(response);
+      else sse(delta({ content: "fine" }, "stop"))(response);
     });
     const model = modelOf("m", { capabilities: ["text", "reasoning"] });
     const { result } = await run(engineAt(server.baseUrl), requestOf(model, "go", { thinking: "high" }));
@@ -126,7 +144,9 @@ describe("a server that refuses", () => {
 describe("a connection that fails", () => {
   it("is PROVIDER_UNREACHABLE with a hint when nobody listens", async () => {
     const closed = createServer();
-    const port = await new Promise<number>((resolve) => closed.listen(0, "127.0.0.1", () => resolve((closed.address() as { port: number }).port)));
+    const port = await new Promise<number>((resolve) =>
+      closed.listen(0, "127.0.0.1", () => resolve((closed.address() as { port: number }).port)),
+    );
     await new Promise((resolve) => closed.close(resolve));
     const { error: gone } = await run(engineAt(`http://127.0.0.1:${port}/v1`), requestOf(modelOf("m"), "go"));
     expect(gone).toMatchObject({ code: "PROVIDER_UNREACHABLE", retryable: false, hint: expect.stringContaining("baseUrl") as string });
@@ -175,7 +195,9 @@ describe("a stream that does not end as it should", () => {
   it("is whole after its finish reason when neither end mark nor close follow", async () => {
     const { result } = await ask((response) => {
       stream(response);
-      response.write(`data: ${JSON.stringify({ ...(delta({ content: "done" }, "stop") as object), usage: { prompt_tokens: 3, completion_tokens: 1 } })}\n\n`);
+      response.write(
+        `data: ${JSON.stringify({ ...(delta({ content: "done" }, "stop") as object), usage: { prompt_tokens: 3, completion_tokens: 1 } })}\n\n`,
+      );
     });
     expect(result).toMatchObject({ finish: "stop", usage: { input: 3, output: 1 } });
     expect(await socketsGone()).toBe(0);
@@ -227,10 +249,14 @@ describe("a stream that does not end as it should", () => {
   it("never shows half a character when a server escapes one into two deltas", async () => {
     const { result, events: seen } = await ask((response) => {
       stream(response);
-      response.end(`data: {"choices":[{"delta":{"content":"a\\ud83d"}}]}\n\ndata: {"choices":[{"delta":{"content":"\\ude00b\\ud83d"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`);
+      response.end(
+        `data: {"choices":[{"delta":{"content":"a\\ud83d"}}]}\n\ndata: {"choices":[{"delta":{"content":"\\ude00b\\ud83d"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`,
+      );
     });
     expect(textOf(result)).toBe("a😀b\ufffd");
-    for (const event of seen) if (event.type === "text.delta") expect(event.text).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
+    for (const event of seen)
+      if (event.type === "text.delta")
+        expect(event.text).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
   });
 });
 
@@ -244,21 +270,49 @@ describe("a stream under way", () => {
       await first;
       response.end(events(delta({ content: " second" }, "stop")));
     });
-    const { result } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"), (event) => event.type === "text.delta" && shown());
+    const { result } = await run(
+      engineAt(server.baseUrl),
+      requestOf(modelOf("m"), "go"),
+      (event) => event.type === "text.delta" && shown(),
+    );
     expect(textOf(result)).toBe("first second");
   });
 });
 
 describe("an answer in another dress", () => {
   it("may come whole where a stream was asked for", async () => {
-    const message = { role: "assistant", content: "<think>hm</think>\nhi", tool_calls: [{ id: "c", type: "function", function: { name: "time_now", arguments: "" } }] };
-    const { result, events: seen } = await ask(status(200, JSON.stringify({ model: "whole", choices: [{ index: 0, message, finish_reason: "tool_calls" }], usage: { prompt_tokens: 4, completion_tokens: 2 } })));
-    expect(result).toMatchObject({ finish: "tools", model: "whole", blocks: [{ kind: "thinking", text: "hm" }, { kind: "text", text: "hi" }], calls: [{ id: "c", name: "time_now", input: {} }], usage: { input: 4 } });
+    const message = {
+      role: "assistant",
+      content: "<think>hm</think>\nhi",
+      tool_calls: [{ id: "c", type: "function", function: { name: "time_now", arguments: "" } }],
+    };
+    const { result, events: seen } = await ask(
+      status(
+        200,
+        JSON.stringify({
+          model: "whole",
+          choices: [{ index: 0, message, finish_reason: "tool_calls" }],
+          usage: { prompt_tokens: 4, completion_tokens: 2 },
+        }),
+      ),
+    );
+    expect(result).toMatchObject({
+      finish: "tools",
+      model: "whole",
+      blocks: [
+        { kind: "thinking", text: "hm" },
+        { kind: "text", text: "hi" },
+      ],
+      calls: [{ id: "c", name: "time_now", input: {} }],
+      usage: { input: 4 },
+    });
     expect(streamed(seen)).toBe("hi");
   });
 
   it("may think inline, the tags cut between deltas", async () => {
-    const { result } = await ask(sse(...["<thi", "nk>Wh", "ere?</th", "ink>", "\n\n", "He", "re."].map((content) => delta({ content })), delta({}, "stop")));
+    const { result } = await ask(
+      sse(...["<thi", "nk>Wh", "ere?</th", "ink>", "\n\n", "He", "re."].map((content) => delta({ content })), delta({}, "stop")),
+    );
     expect(result?.blocks).toEqual([
       { kind: "thinking", blockId: "r1", text: "Where?" },
       { kind: "text", blockId: "t1", text: "Here." },
@@ -266,25 +320,59 @@ describe("an answer in another dress", () => {
   });
 
   it("may bring thinking and text as parts", async () => {
-    const { result } = await ask(sse(delta({ content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }), delta({ content: [{ type: "text", text: "ok" }] }, "stop")));
-    expect(result?.blocks.map((block) => [block.kind, block.text])).toEqual([["thinking", "hm"], ["text", "ok"]]);
+    const { result } = await ask(
+      sse(
+        delta({ content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }),
+        delta({ content: [{ type: "text", text: "ok" }] }, "stop"),
+      ),
+    );
+    expect(result?.blocks.map((block) => [block.kind, block.text])).toEqual([
+      ["thinking", "hm"],
+      ["text", "ok"],
+    ]);
   });
 
-  const call = (name?: string, text?: unknown, more: object = {}) => ({ ...more, function: { ...(name === undefined ? {} : { name }), ...(text === undefined ? {} : { arguments: text }) } });
+  const call = (name?: string, text?: unknown, more: object = {}) => ({
+    ...more,
+    function: { ...(name === undefined ? {} : { name }), ...(text === undefined ? {} : { arguments: text }) },
+  });
   const two = [
     { name: "a", input: { x: 1 } },
     { name: "b", input: { y: 2 } },
   ];
   it.each<[string, unknown[]]>([
-    ["by index, interleaved", [[call("a", '{"x"', { index: 0, id: "1" }), call("b", '{"y"', { index: 1, id: "2" })], [call(undefined, ":1}", { index: 0 }), call(undefined, ":2}", { index: 1 })]]],
+    [
+      "by index, interleaved",
+      [
+        [call("a", '{"x"', { index: 0, id: "1" }), call("b", '{"y"', { index: 1, id: "2" })],
+        [call(undefined, ":1}", { index: 0 }), call(undefined, ":2}", { index: 1 })],
+      ],
+    ],
     ["whole in one chunk", [[call("a", '{"x":1}', { index: 0, id: "1" }), call("b", '{"y":2}', { index: 1, id: "2" })]]],
-    ["all under index 0 with ids", [[call("a", '{"x":1}', { index: 0, id: "1" })], [call("b", '{"y":', { index: 0, id: "2" })], [call(undefined, "2}", { index: 0 })]]],
+    [
+      "all under index 0 with ids",
+      [[call("a", '{"x":1}', { index: 0, id: "1" })], [call("b", '{"y":', { index: 0, id: "2" })], [call(undefined, "2}", { index: 0 })]],
+    ],
     ["all under index 0 without ids", [[call("a", '{"x":1}', { index: 0 })], [call("b", '{"y":2}', { index: 0 })]]],
     ["without index", [[call("a", '{"x"', { id: "1" })], [call(undefined, ":1}")], [call("b", '{"y":2}', { id: "2" })]]],
     ["without index and ids", [[call("a", '{"x":1}'), call("b", '{"y":2}')]]],
-    ["with the name and id repeated in each piece", [[call("a", '{"x"', { index: 0, id: "1" })], [call("a", ":1}", { index: 0, id: "1" })], [call("b", '{"y":2}', { index: 1, id: "2" })]]],
+    [
+      "with the name and id repeated in each piece",
+      [
+        [call("a", '{"x"', { index: 0, id: "1" })],
+        [call("a", ":1}", { index: 0, id: "1" })],
+        [call("b", '{"y":2}', { index: 1, id: "2" })],
+      ],
+    ],
     ["with arguments as objects", [[call("a", { x: 1 }, { index: 0, id: "1" }), call("b", { y: 2 }, { index: 1, id: "2" })]]],
-    ["with empty names and null arguments in later pieces", [[call("a", null, { index: 0, id: "1" })], [call("", '{"x":1}', { index: 0, id: "" })], [call("b", '{"y":2}', { index: 1, id: "2" })]]],
+    [
+      "with empty names and null arguments in later pieces",
+      [
+        [call("a", null, { index: 0, id: "1" })],
+        [call("", '{"x":1}', { index: 0, id: "" })],
+        [call("b", '{"y":2}', { index: 1, id: "2" })],
+      ],
+    ],
     ["with numbers as ids", [[call("a", '{"x":1}', { index: 0, id: 1 }), call("b", '{"y":2}', { index: 1, id: 2 })]]],
   ])("may bring its two calls %s", async (_how, chunks) => {
     const { result } = await ask(sse(...chunks.map((calls) => delta({ tool_calls: calls })), delta({}, "stop")));
@@ -294,7 +382,9 @@ describe("an answer in another dress", () => {
   });
 
   it("never makes a call out of none: tools that were not offered are ignored, with a notice", async () => {
-    const { result, events: seen } = await ask(sse(delta({ content: "Sum.", tool_calls: [call("a", "{}", { index: 0 })] }, "tool_calls")), { toolChoice: "none" });
+    const { result, events: seen } = await ask(sse(delta({ content: "Sum.", tool_calls: [call("a", "{}", { index: 0 })] }, "tool_calls")), {
+      toolChoice: "none",
+    });
     expect(result).toMatchObject({ finish: "stop", calls: [] });
     expect(seen).toContainEqual(expect.objectContaining({ type: "notice", kind: "call_ignored" }));
   });
@@ -318,7 +408,9 @@ describe("a request", () => {
       messages: [{ role: "user", content: "go" }],
       stream: true,
       stream_options: { include_usage: true },
-      tools: [{ type: "function", function: { name: "time_now", description: "The time.", parameters: { type: "object", properties: {} } } }],
+      tools: [
+        { type: "function", function: { name: "time_now", description: "The time.", parameters: { type: "object", properties: {} } } },
+      ],
       tool_choice: "auto",
       parallel_tool_calls: true,
       max_tokens: 512,

@@ -118,33 +118,36 @@ describe.each(files)("the stream %s", (name) => {
   });
 
   // G37: a stream that just ended counted as a normal end, and half a call was run
-  it.each(["a clean end", "a reset"])("closed after any of its events by %s is whole, cut, or STREAM_CUT, and a cut one has only what came", async (how) => {
-    const parts = bytes.toString("utf8").split(/(?<=\n\n)/);
-    const finishAt = parts.findIndex((part) => /"finish_reason":"/.test(part));
-    const whole = foldPieces([bytes]);
-    for (let upTo = 0; upTo < parts.length; upTo += 1) {
-      server.answerWith(async (response) => {
-        stream(response);
-        response.flushHeaders();
-        await flush(response, `: begin\n\n${parts.slice(0, upTo).join("")}`);
-        if (how === "a clean end") response.end();
-        else response.socket?.resetAndDestroy();
-      });
-      const { result, error, events } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"));
-      const seen = streamed(events);
-      if (error) {
-        expect(error).toMatchObject({ retryable: true });
-        expect(["STREAM_CUT", "PROVIDER_UNREACHABLE"]).toContain(error.code);
-        expect(seen).toBe("");
-        continue;
+  it.each(["a clean end", "a reset"])(
+    "closed after any of its events by %s is whole, cut, or STREAM_CUT, and a cut one has only what came",
+    async (how) => {
+      const parts = bytes.toString("utf8").split(/(?<=\n\n)/);
+      const finishAt = parts.findIndex((part) => /"finish_reason":"/.test(part));
+      const whole = foldPieces([bytes]);
+      for (let upTo = 0; upTo < parts.length; upTo += 1) {
+        server.answerWith(async (response) => {
+          stream(response);
+          response.flushHeaders();
+          await flush(response, `: begin\n\n${parts.slice(0, upTo).join("")}`);
+          if (how === "a clean end") response.end();
+          else response.socket?.resetAndDestroy();
+        });
+        const { result, error, events } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"));
+        const seen = streamed(events);
+        if (error) {
+          expect(error).toMatchObject({ retryable: true });
+          expect(["STREAM_CUT", "PROVIDER_UNREACHABLE"]).toContain(error.code);
+          expect(seen).toBe("");
+          continue;
+        }
+        expect(textOf(result)).toBe(seen);
+        expect(textOf(whole).startsWith(seen)).toBe(true);
+        if (upTo <= finishAt) expect(result?.finish, `${upTo}`).toBe("cut");
+        // A reset may overtake the last bytes: then it is cut, never silently whole.
+        else if (how === "a clean end") expect(result).toMatchObject({ finish: whole.finish, blocks: whole.blocks, calls: whole.calls });
       }
-      expect(textOf(result)).toBe(seen);
-      expect(textOf(whole).startsWith(seen)).toBe(true);
-      if (upTo <= finishAt) expect(result?.finish, `${upTo}`).toBe("cut");
-      // A reset may overtake the last bytes: then it is cut, never silently whole.
-      else if (how === "a clean end") expect(result).toMatchObject({ finish: whole.finish, blocks: whole.blocks, calls: whole.calls });
-    }
-  });
+    },
+  );
 });
 
 it("every recorded stream has its expectation", () => {
