@@ -19,11 +19,11 @@ export function closingFetch(input: string | URL | Request, init: RequestInit = 
     const send = url.protocol === "https:" ? httpsRequest : httpRequest;
     const request = send(url, {
       method: init.method ?? "GET",
+      // No agent: a connection for this request alone, closed with it.
       agent: false,
       headers: {
         ...headers,
         "accept-encoding": "identity",
-        connection: "close",
         ...(body ? { "content-length": String(body.length) } : {}),
       },
     });

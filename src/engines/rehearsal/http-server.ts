@@ -9,7 +9,7 @@ import { SomoraError } from "../../protocol/errors.ts";
 import { createAskCounter } from "./ask-counter.ts";
 import { errorBody, type Head } from "./completion-chunks.ts";
 import { playRound, type RoundPlan } from "./player.ts";
-import { readScript } from "./read-script.ts";
+import { createScriptReader } from "./read-script.ts";
 import { sendStream, sendWhole } from "./send-plan.ts";
 import { violationOf } from "./strict-conversation.ts";
 import { chatMessages, completionRequestSchema, type CompletionRequest } from "./wire.ts";
@@ -63,6 +63,7 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
   const served: ServedRequest[] = [];
   const listeners = new Set<(request: ServedRequest) => void>();
   const asked = createAskCounter();
+  const scriptOf = createScriptReader();
   let count = 0;
 
   const server = createServer((request, response) => {
@@ -132,7 +133,7 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
     const messages = chatMessages(request);
     const violation = parts.strict === true ? violationOf(messages) : null;
     if (violation !== null) return violation;
-    const plan = playRound(readScript(source.text, source.file), messages, source.file);
+    const plan = playRound(scriptOf(source), messages, source.file);
     const times = plan.fail?.times;
     const failed = times !== undefined && asked.count([request.model], messages) > times;
     const forced = plan.calls.length > 0 && (request.tool_choice === "none" || (request.tools ?? []).length === 0);

@@ -26,6 +26,18 @@ export function readScript(text: string, file: string): Script {
   throw refusal(file, lineOf(document, lines, path, key), nameOf(path), issue.message);
 }
 
+/** Reads like `readScript`, and keeps the script of a file as long as its text stays the same. */
+export function createScriptReader(): (source: { text: string; file: string }) => Script {
+  const kept = new Map<string, { text: string; script: Script }>();
+  return ({ text, file }) => {
+    const known = kept.get(file);
+    if (known?.text === text) return known.script;
+    const script = readScript(text, file);
+    kept.set(file, { text, script });
+    return script;
+  };
+}
+
 function refusal(file: string, line: number, path: string, what: string): SomoraError {
   const where = path === "" ? "" : ` ${path}:`;
   return new SomoraError("REHEARSAL_INVALID", `${file}:${line}:${where} ${what}`, { hint: HINT, details: { file, line, path } });

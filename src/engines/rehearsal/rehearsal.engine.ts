@@ -8,7 +8,7 @@ import { roundCall } from "../shared/round-call.ts";
 import { createAskCounter } from "./ask-counter.ts";
 import { beatsOf } from "./beats.ts";
 import { playRound, type RoundPlan } from "./player.ts";
-import { readScript } from "./read-script.ts";
+import { createScriptReader } from "./read-script.ts";
 
 export interface RehearsalParts {
   /** The script of that name as it stands now, with the path a person knows it by; null when there is none. */
@@ -22,6 +22,7 @@ const FORCED = "The limit of this turn is reached; the rehearsal stops here.";
 export function createRehearsalEngine(parts: RehearsalParts): Engine {
   const { clock } = parts;
   const asked = createAskCounter();
+  const scriptOf = createScriptReader();
   return {
     kind: "rehearsal",
     async round(request, context) {
@@ -39,7 +40,7 @@ export function createRehearsalEngine(parts: RehearsalParts): Engine {
           hint: "Model ids of the provider rehearsal are the file names under rehearsals/.",
         });
       }
-      const plan = playRound(readScript(source.text, source.file), request.messages, source.file);
+      const plan = playRound(scriptOf(source), request.messages, source.file);
       const times = plan.fail?.times;
       const failed = times !== undefined && asked.count([request.agent, request.session, request.model.id], request.messages) > times;
       const forced = request.toolChoice === "none" && plan.calls.length > 0;

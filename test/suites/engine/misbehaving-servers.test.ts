@@ -381,6 +381,19 @@ describe("an answer in another dress", () => {
     expect(result?.calls.length).toBe(2);
   });
 
+  it("keeps a call without arguments apart from the next one under the same index", async () => {
+    const { result } = await ask(
+      sse(
+        delta({ tool_calls: [call("a", "", { index: 0, id: "1" })] }),
+        delta({ tool_calls: [call("b", '{"y":2}', { index: 0, id: "2" })] }, "stop"),
+      ),
+    );
+    expect(result?.calls).toMatchObject([
+      { id: "1", name: "a", input: {} },
+      { id: "2", name: "b", input: { y: 2 } },
+    ]);
+  });
+
   it("never makes a call out of none: tools that were not offered are ignored, with a notice", async () => {
     const { result, events: seen } = await ask(sse(delta({ content: "Sum.", tool_calls: [call("a", "{}", { index: 0 })] }, "tool_calls")), {
       toolChoice: "none",
