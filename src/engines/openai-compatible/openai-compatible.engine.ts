@@ -45,6 +45,13 @@ const UNSENT = [
 
 type Why = "aborted" | "silent" | "lingered";
 
+interface Reading {
+  fold: AnswerFold;
+  watch: IdleWatch;
+  around: () => ErrorSurroundings;
+  signal: AbortSignal;
+}
+
 export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engine {
   const { clock } = parts;
   /** Optional keys a server refused, by address and model: asked once, not in every round. */
@@ -102,7 +109,7 @@ export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engi
     try {
       const response = await send({ request, context, baseUrl, key, without }, controller, watch);
       answering = true;
-      const ended = await readAnswer(response, fold, watch, around);
+      const ended = await readAnswer(response, { fold, watch, around, signal: controller.signal });
       if (!ended && !fold.finished() && !fold.begun()) throw emptyCut();
       return fold.finish(ended);
     } catch (error) {
@@ -161,14 +168,17 @@ export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engi
   }
 
   /** Reads the answer to its end. True when an end mark came (or a whole answer at once). */
-  async function readAnswer(response: Response, fold: AnswerFold, watch: IdleWatch, around: () => ErrorSurroundings): Promise<boolean> {
+  async function readAnswer(response: Response, reading: Reading): Promise<boolean> {
+    const { fold, watch, around, signal } = reading;
     const type = response.headers.get("content-type") ?? "";
-    if (/\b(application|text)\/(problem\+)?json\b/.test(type)) return await readWhole(response, fold, watch, around);
+    if (/\b(application|text)\/(problem\+)?json\b/.test(type)) return await readWhole(response, reading);
     const stream = createEventStream();
     let events = 0;
     let linger = 0;
     const take = (batch: StreamEvent[]): boolean => {
       for (const event of batch) {
+        // Nothing is shown after a stop, also when it falls into the middle of what came at once.
+        signal.throwIfAborted();
         events += 1;
         if (event.data.trim() === "[DONE]") return true;
         addEvent(event, fold, around);
@@ -201,7 +211,7 @@ async function* piecesOf({ body }: Response, watch: IdleWatch): AsyncGenerator<U
 }
 
 /** A server that ignores `stream` answers whole; an error may come with status 200 too. */
-async function readWhole(response: Response, fold: AnswerFold, watch: IdleWatch, around: () => ErrorSurroundings): Promise<boolean> {
+async function readWhole(response: Response, { fold, watch, around }: Reading): Promise<boolean> {
   const decoder = new TextDecoder();
   let text = "";
   for await (const piece of piecesOf(response, watch)) text += decoder.decode(piece, { stream: true });
@@ -232,7 +242,7 @@ function addEvent({ event, data }: StreamEvent, fold: AnswerFold, around: () => 
 function clientFor(baseUrl: string, key: string | null): OpenAI {
   return new OpenAI({
     baseURL: baseUrl,
-    // The client insists on a key; without one its header is not sent. Nothing is read from the environment.
+    // The client insists on a key; without one its header is not sent. Of the environment it reads OPENAI_CUSTOM_HEADERS, nothing else.
     apiKey: key ?? "none",
     adminAPIKey: null,
     organization: null,

@@ -22,6 +22,7 @@ export function providerError(error: unknown, around: ErrorSurroundings): Engine
 function statusError(error: APIError, status: number, around: ErrorSurroundings): EngineError {
   const headers = error.headers instanceof Headers ? error.headers : new Headers();
   const words = hidden(error.message.replace(new RegExp(`^${status} `), ""), around.key);
+  if (status < 400) return notModelServer(around, `it redirects to ${headers.get("location") ?? "another address"}`, status);
   const page = /<!doctype|<html/i.test(words);
   if (page && status < 500 && status !== 401 && status !== 403 && status !== 429) return notModelServer(around, words, status);
   const retryAfterMs = retryAfter(headers, around.now);
@@ -29,6 +30,9 @@ function statusError(error: APIError, status: number, around: ErrorSurroundings)
     status,
     message: page ? titleOf(words) : words,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(around.key === null
+      ? { keyHint: "The provider has no key: give it apiKey: ${NAME} in config.yaml and NAME=… in somora.env." }
+      : {}),
     ...(error.code || error.type ? { code: `${error.code ?? ""} ${error.type ?? ""}` } : {}),
     ...(around.partial ? { partial: around.partial } : {}),
     cause: error,

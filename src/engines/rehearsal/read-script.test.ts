@@ -63,3 +63,18 @@ describe("the shipped rehearsals", () => {
     expect(script.expect.length).toBeGreaterThan(2);
   });
 });
+
+describe("the page on writing a rehearsal", () => {
+  const page = readFileSync("docs/tasks/write-a-rehearsal.md", "utf8");
+  const blocks = [...page.matchAll(/```yaml\n([^]*?)```/g)].map((match) => match[1] ?? "");
+
+  it("shows only scripts that are valid", () => {
+    expect(blocks.length).toBeGreaterThan(2);
+    for (const block of blocks) readScript(block, "page.yaml");
+  });
+
+  it("quotes the refusal as it is said", () => {
+    const mistyped = (blocks[0] ?? "").replace("say: I look", "sya: I look");
+    expect(page).toContain(refusal(mistyped).message.replace("x.yaml", "rehearsals/looker.yaml"));
+  });
+});

@@ -44,6 +44,11 @@ describe("what is not a model server", () => {
     expect(refused?.message).toContain(server.baseUrl);
   });
 
+  it("is named with the address it redirects to", async () => {
+    const { error: moved } = await ask(status(301, "", { location: "https://models.example/v1" }));
+    expect(moved).toMatchObject({ code: "PROVIDER_NOT_JSON", message: expect.stringContaining("https://models.example/v1") as string });
+  });
+
   it("is named when it streams something else, or JSON that is no answer", async () => {
     const plain = await ask((response) => {
       stream(response);
@@ -65,6 +70,10 @@ describe("what is not a model server", () => {
 });
 
 describe("a server that refuses", () => {
+  it("for want of a key says how to give one", async () => {
+    expect((await ask(status(401, error("No key.")))).error?.hint).toContain("apiKey");
+  });
+
   it("never shows the key, even when the server quotes it", async () => {
     const { error: refused } = await ask(status(401, error("Incorrect API key provided: sk-very-secret.")), {}, "sk-very-secret");
     expect(refused).toMatchObject({ code: "PROVIDER_REFUSED_KEY", message: expect.stringContaining("[key]") as string });
@@ -261,6 +270,19 @@ describe("a stream that does not end as it should", () => {
 });
 
 describe("a stream under way", () => {
+  it("shows nothing more after a stop, also of what came in the same piece", async () => {
+    server.answerWith((response) => {
+      stream(response);
+      response.end(events(...Array.from({ length: 50 }, (_none, n) => delta({ content: `${n} ` })), delta({}, "stop")));
+    });
+    const { error: stopped, events: seen } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"), (event, stop) => {
+      if (event.type === "text.delta" && event.text === "3 ") stop();
+    });
+    expect(stopped?.code).toBe("ABORTED");
+    expect(streamed(seen)).toBe("0 1 2 3 ");
+    expect(textOf(stopped?.partial)).toBe("0 1 2 3 ");
+  });
+
   it("shows its first words before the server sends its second event", async () => {
     let shown: () => void = () => undefined;
     const first = new Promise<void>((resolve) => (shown = resolve));
