@@ -100,7 +100,9 @@ export function createEventStream(): EventStream {
     end() {
       const events: StreamEvent[] = [];
       push(decoder.decode(), events);
-      if (line.length > 0) endLine(events);
+      // A field's name that broke off is neither an event nor a stray line.
+      const last = line.join("");
+      if (last !== "" && ![...FIELDS].some((field) => field.startsWith(last))) endLine(events);
       dispatch(events);
       return events;
     },

@@ -150,6 +150,24 @@ describe.each(files)("the stream %s", (name) => {
   );
 });
 
+// G37
+it("a stream closed in the middle of an event is cut, or STREAM_CUT when nothing had come; never taken for another language", async () => {
+  const bytes = bytesOf("openrouter-reasoning-tool.sse");
+  const server = await rawServer((response) => void response.end());
+  const wrong: string[] = [];
+  for (let at = 1; at < bytes.length; at += 17) {
+    server.answerWith((response) => {
+      stream(response);
+      response.end(bytes.subarray(0, at));
+    });
+    const { result, error } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"));
+    if (error ? error.code !== "STREAM_CUT" : !["cut", "tools"].includes(result?.finish ?? ""))
+      wrong.push(`${at}: ${error?.code ?? result?.finish}`);
+  }
+  await server.close();
+  expect(wrong).toEqual([]);
+});
+
 it("every recorded stream has its expectation", () => {
   expect(files.toSorted()).toEqual(Object.keys(EXPECTED).toSorted());
 });
