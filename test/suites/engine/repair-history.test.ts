@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ChatMessage } from "../../ports/engine.port.ts";
-import { violationOf } from "../rehearsal/strict-conversation.ts";
-import { repairHistory, UNKNOWN_OUTCOME } from "./repair-history.ts";
+import type { ChatMessage } from "../../../src/ports/engine.port.ts";
+import { violationOf } from "../../../src/engines/rehearsal/strict-conversation.ts";
+import { repairHistory, UNKNOWN_OUTCOME } from "../../../src/engines/shared/repair-history.ts";
 
 const person = (text: string): ChatMessage => ({ role: "user", text });
 const model = (text: string, ...calls: ([string, string?] | string)[]): ChatMessage => ({
