@@ -25,6 +25,9 @@ export interface OpenAiCompatibleParts {
   clock: Clock;
 }
 
+/** What a header cannot carry. */
+const UNSENDABLE = /[^\x21-\x7e]/;
+
 type Why = "aborted" | "silent" | "lingered";
 
 export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engine {
@@ -52,7 +55,18 @@ export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engi
         hint: "Give it one in config.yaml; it usually ends in /v1.",
       });
     }
-    return { baseUrl, key: settings?.apiKey() ?? null };
+    // White space around a key is a slip of copying; an empty one is none.
+    const key = settings?.apiKey()?.trim() || null;
+    if (key !== null && UNSENDABLE.test(key)) {
+      throw new EngineError(
+        "PROVIDER_REFUSED_KEY",
+        `The key of ${JSON.stringify(model.provider)} holds a character that no key has; nothing was sent.`,
+        {
+          hint: "Copy the key again into somora.env: letters, digits and signs only.",
+        },
+      );
+    }
+    return { baseUrl, key };
   }
 
   interface Attempt {
@@ -122,7 +136,7 @@ export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engi
             signal: controller.signal,
             headers: {
               accept: "text/event-stream, application/json",
-              "idempotency-key": tries === 1 ? request.key : `${request.key}.${tries}`,
+              "idempotency-key": encodeURI(tries === 1 ? request.key : `${request.key}.${tries}`),
             },
           })
           .asResponse();

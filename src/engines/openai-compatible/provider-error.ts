@@ -67,7 +67,16 @@ export function notModelServer({ baseUrl, partial, key }: ErrorSurroundings, wor
   );
 }
 
-const GONE = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "EAI_AGAIN", "ERR_INVALID_URL"]);
+const GONE = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "EAI_AGAIN",
+  "ERR_INVALID_URL",
+  "ERR_INVALID_PROTOCOL",
+]);
 
 function networkError(error: unknown, { baseUrl, partial, key }: ErrorSurroundings): EngineError {
   const code = codeOf(error);

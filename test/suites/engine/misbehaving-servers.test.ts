@@ -162,6 +162,15 @@ describe("a connection that fails", () => {
     expect(gone?.message).toContain("ECONNREFUSED");
   });
 
+  it.each(["no address", "ftp://127.0.0.1/v1"])(
+    "is PROVIDER_UNREACHABLE, not to be tried again, when the address is %j",
+    async (address) => {
+      const { error: wrong } = await run(engineAt(address), requestOf(modelOf("m"), "go"));
+      expect(wrong).toMatchObject({ code: "PROVIDER_UNREACHABLE", retryable: false });
+      expect(wrong?.message).toContain(address);
+    },
+  );
+
   it("may be tried again when it is reset before anything came", async () => {
     const { error: reset } = await ask((response) => void response.socket?.resetAndDestroy());
     expect(reset).toMatchObject({ code: "PROVIDER_UNREACHABLE", retryable: true });
@@ -457,6 +466,16 @@ describe("a request", () => {
     const { headers, body = {} } = server.requests.at(-1) ?? {};
     expect(headers).not.toHaveProperty("authorization");
     expect(Object.keys(body).toSorted()).toEqual(["max_tokens", "messages", "model", "stream", "stream_options"]);
+  });
+
+  it("goes out with a key trimmed, without one that is empty, and not at all with one that no header can carry", async () => {
+    await ask(sse(delta({ content: "x" }, "stop")), { key: "/agents/ñ#1.1.1" }, " sk-test\n");
+    expect(server.requests.at(-1)?.headers).toMatchObject({ authorization: "Bearer sk-test", "idempotency-key": "/agents/%C3%B1#1.1.1" });
+    await ask(sse(delta({ content: "x" }, "stop")), {}, " ");
+    expect(server.requests.at(-1)?.headers).not.toHaveProperty("authorization");
+    const before = server.requests.length;
+    expect((await ask(sse(), {}, "sk-ключ")).error?.code).toBe("PROVIDER_REFUSED_KEY");
+    expect(server.requests.length).toBe(before);
   });
 
   it("closes its connection after an ordinary answer too", async () => {
