@@ -26,7 +26,11 @@ beforeAll(async () => {
     .onToolResult("call_t1", { content: "It is 14:31." })
     .onMessage("time", { toolCalls: [{ id: "call_t1", name: "time_now", arguments: '{"timezone":"UTC"}' }] })
     .onMessage("limit", { error: { message: "Too many requests.", type: "rate_limit_error" }, status: 429, retryAfter: 7 })
-    .onMessage("break", { content: "This answer is far too long to arrive before the line is cut." }, { chunkSize: 4, latency: 20, disconnectAfterMs: 90 });
+    .onMessage(
+      "break",
+      { content: "This answer is far too long to arrive before the line is cut." },
+      { chunkSize: 4, latency: 20, disconnectAfterMs: 90 },
+    );
   url = await mock.start();
 });
 afterAll(async () => {

@@ -95,11 +95,13 @@ export function createAnswerFold({ emit, model, contextWindow, noCalls }: FoldPa
     begun: () => writer.hasBlocks() || collector.count() > 0 || reason !== null,
     finish(ended) {
       endText();
-      if (ignoredCalls) emit({ type: "notice", kind: "call_ignored", text: "The model called a tool though none was offered; the call is ignored." });
+      if (ignoredCalls)
+        emit({ type: "notice", kind: "call_ignored", text: "The model called a tool though none was offered; the call is ignored." });
       const calls = collector.calls();
       if (reason === null && !ended) return result("cut");
       if (reason === "length" || reason === "max_tokens") return withCutCall(result("length"));
-      if (reason === "content_filter") emit({ type: "notice", kind: "content_filter", text: "The model server's content filter ended the answer." });
+      if (reason === "content_filter")
+        emit({ type: "notice", kind: "content_filter", text: "The model server's content filter ended the answer." });
       return result(calls.length > 0 ? "tools" : "stop");
     },
     partial: () => (writer.hasBlocks() || collector.count() > 0 ? result("cut") : undefined),

@@ -7,7 +7,12 @@ import { parseArguments } from "../shared/parse-arguments.ts";
 import { roundCall } from "../shared/round-call.ts";
 import type { CallDelta } from "./chunk.schema.ts";
 
-interface Slot { id: string; name: string; arguments: string; index: number | null }
+interface Slot {
+  id: string;
+  name: string;
+  arguments: string;
+  index: number | null;
+}
 
 export interface CallCollector {
   add(delta: CallDelta): void;
@@ -28,7 +33,8 @@ export function createCallCollector(): CallCollector {
       slot.arguments += piece;
     },
     count: () => slots.length,
-    calls: () => slots.filter((slot) => slot.name !== "" || slot.arguments !== "").map((slot) => roundCall(slot.id, slot.name, slot.arguments)),
+    calls: () =>
+      slots.filter((slot) => slot.name !== "" || slot.arguments !== "").map((slot) => roundCall(slot.id, slot.name, slot.arguments)),
   };
 }
 
@@ -36,7 +42,8 @@ export function createCallCollector(): CallCollector {
 function slotFor(slots: Slot[], delta: CallDelta, name: string, piece: string): Slot {
   const index = delta.index ?? null;
   const id = delta.id ?? "";
-  const same = index === null ? (id === "" ? slots.at(-1) : slots.find((slot) => slot.id === id)) : slots.findLast((slot) => slot.index === index);
+  const same =
+    index === null ? (id === "" ? slots.at(-1) : slots.find((slot) => slot.id === id)) : slots.findLast((slot) => slot.index === index);
   if (same && !beginsAnother(same, id, name, piece)) return same;
   const fresh: Slot = { id: "", name: "", arguments: "", index };
   slots.push(fresh);

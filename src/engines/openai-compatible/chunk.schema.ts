@@ -11,7 +11,10 @@ const contentSchema = z
 
 const callSchema = z.object({
   index: z.number().int().nonnegative().nullish().catch(undefined),
-  id: z.union([z.string(), z.number().transform(String)]).nullish().catch(undefined),
+  id: z
+    .union([z.string(), z.number().transform(String)])
+    .nullish()
+    .catch(undefined),
   function: z.object({ name: text, arguments: z.unknown().optional() }).nullish().catch(undefined),
 });
 export type CallDelta = z.infer<typeof callSchema>;
@@ -63,5 +66,7 @@ export function partsOf(delta: Delta): { kind: "text" | "thinking"; text: string
 function thinkingOf(value: unknown): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";
-  return value.map((part: unknown) => (part !== null && typeof part === "object" && "text" in part && typeof part.text === "string" ? part.text : "")).join("");
+  return value
+    .map((part: unknown) => (part !== null && typeof part === "object" && "text" in part && typeof part.text === "string" ? part.text : ""))
+    .join("");
 }

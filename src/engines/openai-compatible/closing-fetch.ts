@@ -19,8 +19,13 @@ export function closingFetch(input: string | URL | Request, init: RequestInit = 
     const send = url.protocol === "https:" ? httpsRequest : httpRequest;
     const request = send(url, {
       method: init.method ?? "GET",
+      // No agent: a connection for this request alone, closed with it.
       agent: false,
-      headers: { ...headers, "accept-encoding": "identity", connection: "close", ...(body ? { "content-length": String(body.length) } : {}) },
+      headers: {
+        ...headers,
+        "accept-encoding": "identity",
+        ...(body ? { "content-length": String(body.length) } : {}),
+      },
     });
     const stop = (): void => void request.destroy(signal ? reasonOf(signal) : undefined);
     signal?.addEventListener("abort", stop, { once: true });
@@ -71,6 +76,7 @@ function bodyOf(message: IncomingMessage, close: () => void): ReadableStream<Uin
 
 function headersOf(message: IncomingMessage): Headers {
   const headers = new Headers();
-  for (let at = 0; at + 1 < message.rawHeaders.length; at += 2) headers.append(message.rawHeaders[at] ?? "", message.rawHeaders[at + 1] ?? "");
+  for (let at = 0; at + 1 < message.rawHeaders.length; at += 2)
+    headers.append(message.rawHeaders[at] ?? "", message.rawHeaders[at + 1] ?? "");
   return headers;
 }

@@ -9,7 +9,8 @@ function read(pieces: Uint8Array[]) {
   return { events: [...pieces.flatMap((piece) => stream.push(piece)), ...stream.end()], stray: stream.stray() };
 }
 
-const STREAM = 'event: a\ndata: {"ñ":"北"}\n\n: keep-alive\n\ndata:no space\ndata: second line\n\nid: 7\nretry: 5\ndata\n\ndata: 👩‍👩‍👧\n\ndata: last';
+const STREAM =
+  'event: a\ndata: {"ñ":"北"}\n\n: keep-alive\n\ndata:no space\ndata: second line\n\nid: 7\nretry: 5\ndata\n\ndata: 👩‍👩‍👧\n\ndata: last';
 const EVENTS = [
   { event: "a", data: '{"ñ":"北"}' },
   { event: "", data: "no space\nsecond line" },
@@ -26,11 +27,15 @@ describe("an event stream", () => {
 
   it("is read alike however it is cut, with line ends mixed", () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom("data: x", "data:ñ北", "\n", "\r\n", "\r", ": c", "event: e", "👩‍👩‍👧", "error: y"), { maxLength: 20 }), fc.array(fc.nat(80), { maxLength: 6 }), (parts, cuts) => {
-        const all = bytes(parts.join(""));
-        const places = [0, ...cuts.filter((cut) => cut < all.length).toSorted((a, b) => a - b), all.length];
-        expect(read(places.slice(1).map((place, index) => all.subarray(places[index], place)))).toEqual(read([all]));
-      }),
+      fc.property(
+        fc.array(fc.constantFrom("data: x", "data:ñ北", "\n", "\r\n", "\r", ": c", "event: e", "👩‍👩‍👧", "error: y"), { maxLength: 20 }),
+        fc.array(fc.nat(80), { maxLength: 6 }),
+        (parts, cuts) => {
+          const all = bytes(parts.join(""));
+          const places = [0, ...cuts.filter((cut) => cut < all.length).toSorted((a, b) => a - b), all.length];
+          expect(read(places.slice(1).map((place, index) => all.subarray(places[index], place)))).toEqual(read([all]));
+        },
+      ),
       { numRuns: 1_000 },
     );
   });
@@ -42,7 +47,10 @@ describe("an event stream", () => {
   });
 
   it("keeps a little of what is no event stream, for the error", () => {
-    expect(read([bytes(`<html>${"x".repeat(1_000)}\n<body>\n`)])).toMatchObject({ events: [], stray: expect.stringMatching(/^<html>x{294}$/) as string });
+    expect(read([bytes(`<html>${"x".repeat(1_000)}\n<body>\n`)])).toMatchObject({
+      events: [],
+      stray: expect.stringMatching(/^<html>x{294}$/) as string,
+    });
   });
 
   it("joins the pieces of one large line in time linear in its size", () => {

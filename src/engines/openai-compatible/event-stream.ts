@@ -5,7 +5,10 @@
  *
  * One stateful text decoder per stream: a character or a CR LF may be split between pieces anywhere.
  */
-export interface StreamEvent { event: string; data: string }
+export interface StreamEvent {
+  event: string;
+  data: string;
+}
 
 export interface EventStream {
   push(piece: Uint8Array): StreamEvent[];
@@ -97,7 +100,9 @@ export function createEventStream(): EventStream {
     end() {
       const events: StreamEvent[] = [];
       push(decoder.decode(), events);
-      if (line.length > 0) endLine(events);
+      // A field's name that broke off is neither an event nor a stray line.
+      const last = line.join("");
+      if (last !== "" && ![...FIELDS].some((field) => field.startsWith(last))) endLine(events);
       dispatch(events);
       return events;
     },

@@ -6,18 +6,17 @@
  * - Without a finish reason and without an end mark it was cut: the text is kept, no call runs.
  * - On abort it rejects with ABORTED at once and closes the connection.
  */
-import OpenAI, { APIError } from "openai";
+import { APIError } from "openai";
 import type { Clock } from "../../ports/clock.port.ts";
-import type { Engine, EngineContext, RoundRequest, RoundResult } from "../../ports/engine.port.ts";
+import { EngineError, type Engine, type EngineContext, type RoundRequest, type RoundResult } from "../../ports/engine.port.ts";
 import type { ProviderSettings } from "../../ports/settings.port.ts";
-import { EngineError } from "../../ports/engine.port.ts";
 import { aborted, emptyCut, silent } from "../shared/http-failure.ts";
-import { createAnswerFold, type AnswerFold } from "./answer-fold.ts";
-import { chunkSchema } from "./chunk.schema.ts";
-import { closingFetch } from "./closing-fetch.ts";
-import { createEventStream, EventTooLarge, type StreamEvent } from "./event-stream.ts";
+import { createAnswerFold } from "./answer-fold.ts";
+import { clientFor } from "./client.ts";
+import { EventTooLarge } from "./event-stream.ts";
 import { createIdleWatch, type IdleWatch } from "./idle-watch.ts";
-import { eventError, notModelServer, providerError, type ErrorSurroundings } from "./provider-error.ts";
+import { notModelServer, providerError, type ErrorSurroundings } from "./provider-error.ts";
+import { readAnswer } from "./read-answer.ts";
 import { refusedKey, requestBody, type OptionalKey } from "./request-body.ts";
 
 export interface OpenAiCompatibleParts {
@@ -26,17 +25,13 @@ export interface OpenAiCompatibleParts {
   clock: Clock;
 }
 
-/** After the finish reason usage may still come; a server that sends neither it nor an end mark is not waited for longer. */
-const LINGER_FOR_USAGE_MS = 2_000;
-/** Usage is there too: only the end mark is missing. */
-const LINGER_FOR_MARK_MS = 250;
-const DAY_MS = 86_400_000;
-/** The client sends these unasked; a model server needs to know nothing of this machine. */
-const UNSENT = ["x-stainless-arch", "x-stainless-lang", "x-stainless-os", "x-stainless-package-version", "x-stainless-retry-count", "x-stainless-runtime", "x-stainless-runtime-version", "x-stainless-timeout"];
+/** What a header cannot carry. */
+const UNSENDABLE = /[^\x21-\x7e]/;
 
 type Why = "aborted" | "silent" | "lingered";
 
-export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatibleParts): Engine {
+export function createOpenAiCompatibleEngine(parts: OpenAiCompatibleParts): Engine {
+  const { clock } = parts;
   /** Optional keys a server refused, by address and model: asked once, not in every round. */
   const refused = new Map<string, Set<OptionalKey>>();
 
@@ -53,15 +48,34 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
   };
 
   function addressOf({ model }: RoundRequest): { baseUrl: string; key: string | null } {
-    const settings = provider(model.provider);
+    const settings = parts.provider(model.provider);
     const baseUrl = settings?.baseUrl ?? model.baseUrl;
     if (baseUrl === null || baseUrl === undefined) {
-      throw new EngineError("MODEL_UNKNOWN", `The provider ${JSON.stringify(model.provider)} has no baseUrl.`, { hint: "Give it one in config.yaml; it usually ends in /v1." });
+      throw new EngineError("MODEL_UNKNOWN", `The provider ${JSON.stringify(model.provider)} has no baseUrl.`, {
+        hint: "Give it one in config.yaml; it usually ends in /v1.",
+      });
     }
-    return { baseUrl, key: settings?.apiKey() ?? null };
+    // White space around a key is a slip of copying; an empty one is none.
+    const key = settings?.apiKey()?.trim() || null;
+    if (key !== null && UNSENDABLE.test(key)) {
+      throw new EngineError(
+        "PROVIDER_REFUSED_KEY",
+        `The key of ${JSON.stringify(model.provider)} holds a character that no key has; nothing was sent.`,
+        {
+          hint: "Copy the key again into somora.env: letters, digits and signs only.",
+        },
+      );
+    }
+    return { baseUrl, key };
   }
 
-  interface Attempt { request: RoundRequest; context: EngineContext; baseUrl: string; key: string | null; without: Set<OptionalKey> }
+  interface Attempt {
+    request: RoundRequest;
+    context: EngineContext;
+    baseUrl: string;
+    key: string | null;
+    without: Set<OptionalKey>;
+  }
 
   async function attempt({ request, context, baseUrl, key, without }: Attempt): Promise<RoundResult> {
     const controller = new AbortController();
@@ -74,7 +88,7 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
     context.signal.addEventListener("abort", onAbort, { once: true });
     const watch = createIdleWatch(clock, request.idleMs, () => end(fold.finished() ? "lingered" : "silent"));
     const fold = createAnswerFold({
-      emit: context.emit,
+      emit: (event) => context.emit(event),
       model: request.model.id,
       contextWindow: request.model.contextWindow,
       noCalls: request.toolChoice === "none" || request.tools.length === 0,
@@ -84,7 +98,7 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
     try {
       const response = await send({ request, context, baseUrl, key, without }, controller, watch);
       answering = true;
-      const ended = await readAnswer(response, fold, watch, around);
+      const ended = await readAnswer(response, { fold, watch, around, signal: controller.signal });
       if (!ended && !fold.finished() && !fold.begun()) throw emptyCut();
       return fold.finish(ended);
     } catch (error) {
@@ -106,7 +120,11 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
   }
 
   /** Sends the request; again without an optional key that the server refuses, each at most once. */
-  async function send({ request, context, baseUrl, key, without }: Attempt, controller: AbortController, watch: IdleWatch): Promise<Response> {
+  async function send(
+    { request, context, baseUrl, key, without }: Attempt,
+    controller: AbortController,
+    watch: IdleWatch,
+  ): Promise<Response> {
     const client = clientFor(baseUrl, key);
     for (let tries = 1; ; tries += 1) {
       const body = requestBody(request, without);
@@ -116,105 +134,25 @@ export function createOpenAiCompatibleEngine({ provider, clock }: OpenAiCompatib
             body,
             stream: true,
             signal: controller.signal,
-            headers: { accept: "text/event-stream, application/json", "idempotency-key": tries === 1 ? request.key : `${request.key}.${tries}` },
+            headers: {
+              accept: "text/event-stream, application/json",
+              "idempotency-key": encodeURI(tries === 1 ? request.key : `${request.key}.${tries}`),
+            },
           })
           .asResponse();
       } catch (error) {
-        const words = error instanceof APIError && (error.status === 400 || error.status === 422) ? `${error.message} ${error.param ?? ""}` : "";
+        const words =
+          error instanceof APIError && (error.status === 400 || error.status === 422) ? `${error.message} ${error.param ?? ""}` : "";
         const drop = refusedKey(words, body, without);
         if (drop === null) throw error;
         without.add(drop);
         watch.heard();
-        context.emit({ type: "notice", kind: "key_dropped", text: `The model server refuses ${drop}; ${drop === "max_tokens" ? "max_completion_tokens is sent in its place" : "it is left out"} from now on.` });
+        context.emit({
+          type: "notice",
+          kind: "key_dropped",
+          text: `The model server refuses ${drop}; ${drop === "max_tokens" ? "max_completion_tokens is sent in its place" : "it is left out"} from now on.`,
+        });
       }
     }
   }
-
-  /** Reads the answer to its end. True when an end mark came (or a whole answer at once). */
-  async function readAnswer(response: Response, fold: AnswerFold, watch: IdleWatch, around: () => ErrorSurroundings): Promise<boolean> {
-    const type = response.headers.get("content-type") ?? "";
-    if (/\b(application|text)\/(problem\+)?json\b/.test(type)) return await readWhole(response, fold, watch, around);
-    const stream = createEventStream();
-    let events = 0;
-    let linger = 0;
-    const take = (batch: StreamEvent[]): boolean => {
-      for (const event of batch) {
-        events += 1;
-        if (event.data.trim() === "[DONE]") return true;
-        addEvent(event, fold, around);
-      }
-      const next = !fold.finished() ? 0 : fold.settled() ? LINGER_FOR_MARK_MS : LINGER_FOR_USAGE_MS;
-      if (next !== linger && next > 0) watch.limit(next);
-      linger = next;
-      return false;
-    };
-    for await (const piece of piecesOf(response, watch)) if (take(stream.push(piece))) return true;
-    if (take(stream.end())) return true;
-    if (events === 0 && stream.stray() !== "") throw notModelServer(around(), stream.stray());
-    return false;
-  }
-}
-
-async function* piecesOf({ body }: Response, watch: IdleWatch): AsyncGenerator<Uint8Array> {
-  if (!body) return;
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      watch.heard();
-      yield value;
-    }
-  } finally {
-    reader.releaseLock();
-  }
-}
-
-/** A server that ignores `stream` answers whole; an error may come with status 200 too. */
-async function readWhole(response: Response, fold: AnswerFold, watch: IdleWatch, around: () => ErrorSurroundings): Promise<boolean> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const piece of piecesOf(response, watch)) text += decoder.decode(piece, { stream: true });
-  addEvent({ event: "", data: text }, fold, around);
-  if (!fold.begun()) throw notModelServer(around(), text);
-  return true;
-}
-
-function addEvent({ event, data }: StreamEvent, fold: AnswerFold, around: () => ErrorSurroundings): void {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(data);
-  } catch {
-    // Quoted in the error: what came in place of JSON is what the reader needs to see.
-    if (event === "error") throw eventError(data, around());
-    throw notModelServer(around(), data);
-  }
-  const chunk = chunkSchema.safeParse(raw);
-  if (event === "error") throw eventError(chunk.data?.error ?? raw, around());
-  if (!chunk.success) throw notModelServer(around(), data);
-  if (chunk.data.error) throw eventError(chunk.data.error, around());
-  if (chunk.data.object === "error") throw eventError(raw, around());
-  if (chunk.data.choices?.some((choice) => choice.finish_reason === "error")) throw eventError("The model server ended the answer with an error.", around());
-  fold.add(chunk.data);
-}
-
-function clientFor(baseUrl: string, key: string | null): OpenAI {
-  return new OpenAI({
-    baseURL: baseUrl,
-    // The client insists on a key; without one its header is not sent. Nothing is read from the environment.
-    apiKey: key ?? "none",
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-    maxRetries: 0,
-    timeout: DAY_MS,
-    logLevel: "off",
-    fetch: closingFetch,
-    defaultHeaders: {
-      "user-agent": "somora",
-      ...Object.fromEntries(UNSENT.map((name) => [name, null])),
-      ...(key === null ? { authorization: null } : {}),
-    },
-  });
 }

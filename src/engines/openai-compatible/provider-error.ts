@@ -22,6 +22,7 @@ export function providerError(error: unknown, around: ErrorSurroundings): Engine
 function statusError(error: APIError, status: number, around: ErrorSurroundings): EngineError {
   const headers = error.headers instanceof Headers ? error.headers : new Headers();
   const words = hidden(error.message.replace(new RegExp(`^${status} `), ""), around.key);
+  if (status < 400) return notModelServer(around, `it redirects to ${headers.get("location") ?? "another address"}`, status);
   const page = /<!doctype|<html/i.test(words);
   if (page && status < 500 && status !== 401 && status !== 403 && status !== 429) return notModelServer(around, words, status);
   const retryAfterMs = retryAfter(headers, around.now);
@@ -29,6 +30,9 @@ function statusError(error: APIError, status: number, around: ErrorSurroundings)
     status,
     message: page ? titleOf(words) : words,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(around.key === null
+      ? { keyHint: "The provider has no key: give it apiKey: ${NAME} in config.yaml and NAME=… in somora.env." }
+      : {}),
     ...(error.code || error.type ? { code: `${error.code ?? ""} ${error.type ?? ""}` } : {}),
     ...(around.partial ? { partial: around.partial } : {}),
     cause: error,
@@ -37,7 +41,10 @@ function statusError(error: APIError, status: number, around: ErrorSurroundings)
 
 /** An error event in the stream. It may carry a status of its own. */
 export function eventError(raw: unknown, around: ErrorSurroundings): EngineError {
-  const body = raw !== null && typeof raw === "object" ? (raw as { message?: unknown; code?: unknown; type?: unknown; status?: unknown }) : { message: raw };
+  const body =
+    raw !== null && typeof raw === "object"
+      ? (raw as { message?: unknown; code?: unknown; type?: unknown; status?: unknown })
+      : { message: raw };
   const message = typeof body.message === "string" ? body.message : JSON.stringify(raw);
   const number = [body.status, body.code].map(Number).find((value) => Number.isInteger(value) && value >= 400 && value < 600);
   const code = [body.code, body.type].filter((value) => typeof value === "string").join(" ");
@@ -50,24 +57,41 @@ export function eventError(raw: unknown, around: ErrorSurroundings): EngineError
 }
 
 export function notModelServer({ baseUrl, partial, key }: ErrorSurroundings, words: string, status = 200): EngineError {
-  return new EngineError("PROVIDER_NOT_JSON", `What answers at ${baseUrl} is not a model server (${status}): ${hidden(titleOf(words), key)}`, {
-    hint: "Check the provider's baseUrl; it usually ends in /v1.",
-    ...(partial ? { partial } : {}),
-  });
+  return new EngineError(
+    "PROVIDER_NOT_JSON",
+    `What answers at ${baseUrl} is not a model server (${status}): ${hidden(titleOf(words), key)}`,
+    {
+      hint: "Check the provider's baseUrl; it usually ends in /v1.",
+      ...(partial ? { partial } : {}),
+    },
+  );
 }
 
-const GONE = new Set(["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL", "EAI_AGAIN", "ERR_INVALID_URL"]);
+const GONE = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "EAI_AGAIN",
+  "ERR_INVALID_URL",
+  "ERR_INVALID_PROTOCOL",
+]);
 
 function networkError(error: unknown, { baseUrl, partial, key }: ErrorSurroundings): EngineError {
   const code = codeOf(error);
   const words = code ?? hidden(error instanceof Error ? error.message : String(error), key);
   const absent = code !== undefined && GONE.has(code);
-  return new EngineError("PROVIDER_UNREACHABLE", `${absent ? "No connection to" : "The connection broke to"} the model server at ${baseUrl} (${words}).`, {
-    hint: absent ? "Start the model server, or check the provider's baseUrl in config.yaml." : "Another try may help.",
-    retryable: !absent && partial === undefined,
-    ...(partial ? { partial } : {}),
-    cause: error,
-  });
+  return new EngineError(
+    "PROVIDER_UNREACHABLE",
+    `${absent ? "No connection to" : "The connection broke to"} the model server at ${baseUrl} (${words}).`,
+    {
+      hint: absent ? "Start the model server, or check the provider's baseUrl in config.yaml." : "Another try may help.",
+      retryable: !absent && partial === undefined,
+      ...(partial ? { partial } : {}),
+      cause: error,
+    },
+  );
 }
 
 function codeOf(error: unknown): string | undefined {

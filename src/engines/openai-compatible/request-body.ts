@@ -16,10 +16,22 @@ export function requestBody(request: RoundRequest, without: ReadonlySet<Optional
     messages: request.messages.map(wireMessage),
     stream: true,
     ...(without.has("stream_options") ? {} : { stream_options: { include_usage: true } }),
-    ...(tools.length === 0 ? {} : { tools: tools.map(({ name, description, inputSchema }) => ({ type: "function", function: { name, description, parameters: inputSchema } })), tool_choice: "auto" }),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, inputSchema }) => ({
+            type: "function",
+            function: { name, description, parameters: inputSchema },
+          })),
+          tool_choice: "auto",
+        }),
     ...(tools.length === 0 || without.has("parallel_tool_calls") ? {} : { parallel_tool_calls: model.parallelToolCalls }),
     ...(effort === null || without.has("reasoning_effort") ? {} : { reasoning_effort: effort }),
-    ...(model.maxTokens === null ? {} : without.has("max_tokens") ? { max_completion_tokens: model.maxTokens } : { max_tokens: model.maxTokens }),
+    ...(model.maxTokens === null
+      ? {}
+      : without.has("max_tokens")
+        ? { max_completion_tokens: model.maxTokens }
+        : { max_tokens: model.maxTokens }),
   };
 }
 
@@ -36,7 +48,11 @@ export function wireMessage(message: ChatMessage): Json {
       return {
         role: "assistant",
         content: content === "" ? null : content,
-        tool_calls: message.calls.map((call) => ({ id: call.id, type: "function", function: { name: call.name, arguments: call.arguments } })),
+        tool_calls: message.calls.map((call) => ({
+          id: call.id,
+          type: "function",
+          function: { name: call.name, arguments: call.arguments },
+        })),
       };
   }
 }

@@ -16,7 +16,9 @@ export function createAskCounter(): AskCounter {
   const counts = new Map<string, number>();
   return {
     count(who, messages) {
-      const key = createHash("sha256").update(JSON.stringify([who, messages])).digest("base64");
+      const key = createHash("sha256")
+        .update(JSON.stringify([who, messages]))
+        .digest("base64");
       const count = (counts.get(key) ?? 0) + 1;
       counts.delete(key);
       counts.set(key, count);

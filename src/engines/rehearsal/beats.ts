@@ -48,7 +48,8 @@ export function* beatsOf(plan: RoundPlan): Generator<Beat> {
 
 function* spoken(kind: "think" | "say", text: string, pace: number): Generator<Beat> {
   const words = text.match(WORD) ?? [];
-  const perPiece = pace > 0 ? Math.max(1, Math.round((pace * LEAST_WAIT_MS) / 1000)) : Math.max(1, Math.ceil(words.length / PIECES_AT_ONCE));
+  const perPiece =
+    pace > 0 ? Math.max(1, Math.round((pace * LEAST_WAIT_MS) / 1000)) : Math.max(1, Math.ceil(words.length / PIECES_AT_ONCE));
   for (let at = 0; at < words.length; at += perPiece) {
     if (at > 0 && pace > 0) yield { kind: "wait", ms: (perPiece * 1000) / pace, stall: false };
     yield { kind, text: words.slice(at, at + perPiece).join("") };
@@ -56,7 +57,13 @@ function* spoken(kind: "think" | "say", text: string, pace: number): Generator<B
 }
 
 function failure(fail: NonNullable<RoundPlan["fail"]>, begun: boolean): Beat {
-  return { kind: "fail", status: fail.status, message: fail.message ?? "The rehearsal plays a failure.", retryAfter: fail.retryAfter ?? null, begun };
+  return {
+    kind: "fail",
+    status: fail.status,
+    message: fail.message ?? "The rehearsal plays a failure.",
+    retryAfter: fail.retryAfter ?? null,
+    begun,
+  };
 }
 
 function firstHalf(text: string): string {

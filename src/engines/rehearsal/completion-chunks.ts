@@ -2,7 +2,11 @@
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { RoundPlan } from "./player.ts";
 
-export interface Head { id: string; created: number; model: string }
+export interface Head {
+  id: string;
+  created: number;
+  model: string;
+}
 
 export function chunk(head: Head, delta: JsonObject, finish: string | null = null): JsonObject {
   return { ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] };

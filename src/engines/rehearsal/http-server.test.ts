@@ -41,7 +41,11 @@ async function serve(more: Partial<RehearsalServerParts> = {}): Promise<Rehearsa
   return server;
 }
 const post = (at: RehearsalServer, body: unknown, headers: { [name: string]: string } = {}) =>
-  fetch(`${at.baseUrl}/chat/completions`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: typeof body === "string" ? body : JSON.stringify(body) });
+  fetch(`${at.baseUrl}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
 const TOOLS = [{ type: "function", function: { name: "time_now", parameters: {} } }];
 const ask = (text: string, more: object = {}) => ({ model: "x", tools: TOOLS, messages: [{ role: "user", content: text }], ...more });
 
@@ -61,9 +65,22 @@ describe("a served rehearsal", () => {
       object: "chat.completion",
       model: "x",
       choices: [
-        { finish_reason: "tool_calls", message: { role: "assistant", content: "Look.", reasoning_content: "Hm.", tool_calls: [{ id: "now_1", type: "function", function: { name: "time_now", arguments: '{"a":1}' } }] } },
+        {
+          finish_reason: "tool_calls",
+          message: {
+            role: "assistant",
+            content: "Look.",
+            reasoning_content: "Hm.",
+            tool_calls: [{ id: "now_1", type: "function", function: { name: "time_now", arguments: '{"a":1}' } }],
+          },
+        },
       ],
-      usage: { prompt_tokens: 13, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 3 }, completion_tokens_details: { reasoning_tokens: 2 } },
+      usage: {
+        prompt_tokens: 13,
+        completion_tokens: 5,
+        prompt_tokens_details: { cached_tokens: 3 },
+        completion_tokens_details: { reasoning_tokens: 2 },
+      },
     });
   });
 
@@ -72,7 +89,9 @@ describe("a served rehearsal", () => {
     const plain = await (await post(at, ask("hi", { stream: true }))).text();
     expect(plain.endsWith("data: [DONE]\n\n")).toBe(true);
     expect(plain).not.toContain("prompt_tokens");
-    expect(await (await post(at, ask("hi", { stream: true, stream_options: { include_usage: true } }))).text()).toContain('"prompt_tokens":13');
+    expect(await (await post(at, ask("hi", { stream: true, stream_options: { include_usage: true } }))).text()).toContain(
+      '"prompt_tokens":13',
+    );
   });
 
   it("goes on by the messages it is sent, and calls no tool that is not offered", async () => {
@@ -82,7 +101,9 @@ describe("a served rehearsal", () => {
       { role: "assistant", content: null, tool_calls: [{ id: "z", type: "function", function: { name: "time_now", arguments: "{}" } }] },
       { role: "tool", tool_call_id: "z", content: '{"ok":true,"data":7}' },
     ];
-    expect(await (await post(at, ask("", { messages }))).json()).toMatchObject({ choices: [{ message: { content: "It is 7." }, finish_reason: "stop" }] });
+    expect(await (await post(at, ask("", { messages }))).json()).toMatchObject({
+      choices: [{ message: { content: "It is 7." }, finish_reason: "stop" }],
+    });
     expect(await (await post(at, ask("hi", { tools: undefined }))).json()).toMatchObject({ choices: [{ finish_reason: "stop" }] });
   });
 
@@ -110,10 +131,34 @@ describe("a served rehearsal", () => {
   });
 
   it.each<[string, unknown[]]>([
-    ["a call without a result", [{ role: "user", content: "x" }, { role: "assistant", content: null, tool_calls: [{ id: "a", function: { name: "t", arguments: "{}" } }] }]],
-    ["a result without a call", [{ role: "user", content: "x" }, { role: "tool", tool_call_id: "a", content: "{}" }]],
-    ["broken arguments", [{ role: "assistant", content: null, tool_calls: [{ id: "a", function: { name: "t", arguments: "{" } }] }, { role: "tool", tool_call_id: "a", content: "{}" }]],
-    ["an empty assistant message", [{ role: "user", content: "x" }, { role: "assistant", content: "" }]],
+    [
+      "a call without a result",
+      [
+        { role: "user", content: "x" },
+        { role: "assistant", content: null, tool_calls: [{ id: "a", function: { name: "t", arguments: "{}" } }] },
+      ],
+    ],
+    [
+      "a result without a call",
+      [
+        { role: "user", content: "x" },
+        { role: "tool", tool_call_id: "a", content: "{}" },
+      ],
+    ],
+    [
+      "broken arguments",
+      [
+        { role: "assistant", content: null, tool_calls: [{ id: "a", function: { name: "t", arguments: "{" } }] },
+        { role: "tool", tool_call_id: "a", content: "{}" },
+      ],
+    ],
+    [
+      "an empty assistant message",
+      [
+        { role: "user", content: "x" },
+        { role: "assistant", content: "" },
+      ],
+    ],
   ])("in strict mode refuses %s", async (_what, messages) => {
     const response = await post(await serve({ strict: true }), ask("", { messages }));
     expect(response.status).toBe(400);
@@ -124,12 +169,17 @@ describe("a served rehearsal", () => {
     const at = await serve();
     const leave = new AbortController();
     at.onRequest(() => leave.abort());
-    await expect(fetch(`${at.baseUrl}/chat/completions`, { method: "POST", body: JSON.stringify(ask("hang")), signal: leave.signal })).rejects.toThrow();
+    await expect(
+      fetch(`${at.baseUrl}/chat/completions`, { method: "POST", body: JSON.stringify(ask("hang")), signal: leave.signal }),
+    ).rejects.toThrow();
     await expect.poll(() => at.requests()[0]?.end).toBe("left");
   });
 
   it.each(["guide", "tinker", "mishap"])("plays the shipped %s", async (name) => {
-    const at = await serve({ pace: 0, readScript: () => Promise.resolve({ text: readFileSync(`rehearsals/${name}.yaml`, "utf8"), file: name }) });
+    const at = await serve({
+      pace: 0,
+      readScript: () => Promise.resolve({ text: readFileSync(`rehearsals/${name}.yaml`, "utf8"), file: name }),
+    });
     const body = (await (await post(at, ask("hello there"))).json()) as { choices: { message: { content: string } }[] };
     expect(body.choices[0]?.message.content).toMatch(/\w/);
   });

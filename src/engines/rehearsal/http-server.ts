@@ -9,7 +9,7 @@ import { SomoraError } from "../../protocol/errors.ts";
 import { createAskCounter } from "./ask-counter.ts";
 import { errorBody, type Head } from "./completion-chunks.ts";
 import { playRound, type RoundPlan } from "./player.ts";
-import { readScript } from "./read-script.ts";
+import { createScriptReader } from "./read-script.ts";
 import { sendStream, sendWhole } from "./send-plan.ts";
 import { violationOf } from "./strict-conversation.ts";
 import { chatMessages, completionRequestSchema, type CompletionRequest } from "./wire.ts";
@@ -63,6 +63,7 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
   const served: ServedRequest[] = [];
   const listeners = new Set<(request: ServedRequest) => void>();
   const asked = createAskCounter();
+  const scriptOf = createScriptReader();
   let count = 0;
 
   const server = createServer((request, response) => {
@@ -85,10 +86,17 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
     }
     if (request.method === "GET" && path === "/v1/models") {
       const models = await parts.models();
-      return sendJson(response, 200, { object: "list", data: models.map((id) => ({ id, object: "model", created: 0, owned_by: "rehearsal" })) });
+      return sendJson(response, 200, {
+        object: "list",
+        data: models.map((id) => ({ id, object: "model", created: 0, owned_by: "rehearsal" })),
+      });
     }
     if (request.method !== "POST" || path !== "/v1/chat/completions") {
-      return sendJson(response, 404, errorBody(`Nothing at ${request.method} ${path}. Here are /v1/models and /v1/chat/completions.`, "not_found"));
+      return sendJson(
+        response,
+        404,
+        errorBody(`Nothing at ${request.method} ${path}. Here are /v1/models and /v1/chat/completions.`, "not_found"),
+      );
     }
     await complete(request, response);
   }
@@ -107,7 +115,12 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
     for (const listener of listeners) listener(entry);
     const plan = await planOf(parsed.data);
     if (typeof plan === "string") return sendJson(response, 400, errorBody(plan, "invalid_conversation", "invalid_request_error"));
-    if (plan === null) return sendJson(response, 404, errorBody(`The model ${parsed.data.model} does not exist.`, "model_not_found", "invalid_request_error"));
+    if (plan === null)
+      return sendJson(
+        response,
+        404,
+        errorBody(`The model ${parsed.data.model} does not exist.`, "model_not_found", "invalid_request_error"),
+      );
     const head: Head = { id: `chatcmpl-${entry.n}`, created: Math.floor(parts.clock.now() / 1000), model: parsed.data.model };
     const send = parsed.data.stream === true ? sendStream : sendWhole;
     await send(plan, { response, head, clock: parts.clock, withUsage: parsed.data.stream_options?.include_usage === true });
@@ -120,7 +133,7 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
     const messages = chatMessages(request);
     const violation = parts.strict === true ? violationOf(messages) : null;
     if (violation !== null) return violation;
-    const plan = playRound(readScript(source.text, source.file), messages, source.file);
+    const plan = playRound(scriptOf(source), messages, source.file);
     const times = plan.fail?.times;
     const failed = times !== undefined && asked.count([request.model], messages) > times;
     const forced = plan.calls.length > 0 && (request.tool_choice === "none" || (request.tools ?? []).length === 0);

@@ -25,17 +25,34 @@ turns:
 );
 
 const person = (text: string): ChatMessage => ({ role: "user", text });
-const model = (text: string, ...ids: string[]): ChatMessage => ({ role: "assistant", text, calls: ids.map((id) => ({ id, name: "x", arguments: "{}" })) });
-const tool = (callId: string, result: unknown): ChatMessage => ({ role: "tool", callId, name: "x", text: typeof result === "string" ? result : JSON.stringify(result) });
+const model = (text: string, ...ids: string[]): ChatMessage => ({
+  role: "assistant",
+  text,
+  calls: ids.map((id) => ({ id, name: "x", arguments: "{}" })),
+});
+const tool = (callId: string, result: unknown): ChatMessage => ({
+  role: "tool",
+  callId,
+  name: "x",
+  text: typeof result === "string" ? result : JSON.stringify(result),
+});
 
 describe("a rehearsed round", () => {
   it("counts model rounds since the last person's message and nothing before it", () => {
     const earlier = [person("hello"), model("You said hello."), person("list it")];
-    expect(playRound(SCRIPT, earlier)).toMatchObject({ say: "Looking.", calls: [{ id: "ls_1", arguments: '{"path":"."}' }, { id: "now_2" }] });
+    expect(playRound(SCRIPT, earlier)).toMatchObject({
+      say: "Looking.",
+      calls: [{ id: "ls_1", arguments: '{"path":"."}' }, { id: "now_2" }],
+    });
   });
 
   it("looks results up by the script's ids, whatever ids the calls went by", () => {
-    const messages = [person("LIST"), model("Looking.", "p", "q"), tool("p", { ok: true, data: { count: 3 } }), tool("q", { ok: true, data: 5 })];
+    const messages = [
+      person("LIST"),
+      model("Looking.", "p", "q"),
+      tool("p", { ok: true, data: { count: 3 } }),
+      tool("q", { ok: true, data: 5 }),
+    ];
     expect(playRound(SCRIPT, messages).say).toBe("3 files, (nothing at ls.data.nothing)");
   });
 
@@ -65,7 +82,9 @@ describe("a rehearsed round", () => {
   });
 
   it("is refused with REHEARSAL_NO_ANSWER when the entry has no round left", () => {
-    expect(() => playRound(SCRIPT, [person("hello"), model("You said hello.")])).toThrowError(expect.objectContaining({ code: "REHEARSAL_NO_ANSWER" }) as Error);
+    expect(() => playRound(SCRIPT, [person("hello"), model("You said hello.")])).toThrowError(
+      expect.objectContaining({ code: "REHEARSAL_NO_ANSWER" }) as Error,
+    );
   });
 });
 
@@ -75,30 +94,31 @@ describe("the shipped rehearsals", () => {
     const script = readScript(readFileSync(file, "utf8"), file);
     return script.expect.flatMap((entry) => ("send" in entry ? [{ script, entry }] : []));
   };
-  it.each(["guide", "tinker", "mishap"].flatMap((name) => sends(name).map(({ script, entry }) => ({ name, script, entry, send: entry.send }))))(
-    "$name calls the expected tools and says the expected words at “$send” when all goes well",
-    ({ script, entry }) => {
-      const messages: ChatMessage[] = [person(entry.send)];
-      const called: string[] = [];
-      let text = "";
-      for (let round = 0; round < 10; round += 1) {
-        const plan = playRound(script, messages);
-        if (plan.fail !== null && plan.fail.times === undefined) return expect(entry.outcome).toBe("failed");
-        text += plan.say;
-        if (plan.cut === "text" || plan.cut === "finish") return expect(entry.outcome).toBe("partial");
-        if (plan.calls.length === 0) break;
-        const runs = plan.cut !== "arguments" && entry.send !== "json";
-        if (runs) called.push(...plan.calls.map((call) => call.name));
-        messages.push({ role: "assistant", text: plan.say, calls: plan.calls });
-        for (const call of plan.calls) {
-          const fails = !runs || entry.send === "tool";
-          const result = fails ? { ok: false, error: { code: "X", message: "It is not so." } } : { ok: true, data: { count: 2, stdout: "Hello, somora." } };
-          messages.push({ role: "tool", callId: call.id, name: call.name, text: JSON.stringify(result) });
-        }
+  it.each(
+    ["guide", "tinker", "mishap"].flatMap((name) => sends(name).map(({ script, entry }) => ({ name, script, entry, send: entry.send }))),
+  )("$name calls the expected tools and says the expected words at “$send” when all goes well", ({ script, entry }) => {
+    const messages: ChatMessage[] = [person(entry.send)];
+    const called: string[] = [];
+    let text = "";
+    for (let round = 0; round < 10; round += 1) {
+      const plan = playRound(script, messages);
+      if (plan.fail !== null && plan.fail.times === undefined) return expect(entry.outcome).toBe("failed");
+      text += plan.say;
+      if (plan.cut === "text" || plan.cut === "finish") return expect(entry.outcome).toBe("partial");
+      if (plan.calls.length === 0) break;
+      const runs = plan.cut !== "arguments" && entry.send !== "json";
+      if (runs) called.push(...plan.calls.map((call) => call.name));
+      messages.push({ role: "assistant", text: plan.say, calls: plan.calls });
+      for (const call of plan.calls) {
+        const fails = !runs || entry.send === "tool";
+        const result = fails
+          ? { ok: false, error: { code: "X", message: "It is not so." } }
+          : { ok: true, data: { count: 2, stdout: "Hello, somora." } };
+        messages.push({ role: "tool", callId: call.id, name: call.name, text: JSON.stringify(result) });
       }
-      expect(entry.outcome).toBe("completed");
-      if (entry.calls) expect(called).toEqual(entry.calls);
-      if (entry.text) expect(text).toMatch(entry.text);
-    },
-  );
+    }
+    expect(entry.outcome).toBe("completed");
+    if (entry.calls) expect(called).toEqual(entry.calls);
+    if (entry.text) expect(text).toMatch(entry.text);
+  });
 });

@@ -28,16 +28,24 @@ export interface RoundPlan {
 const OURS = "[somora]";
 const STEERED = "[somora] steered:";
 
-interface Standing { entry: ScriptEntry; position: number; found: JsonObject }
+interface Standing {
+  entry: ScriptEntry;
+  position: number;
+  found: JsonObject;
+}
 
 /** Throws SomoraError REHEARSAL_NO_ANSWER when no entry fits, or the entry has no round left. */
 export function playRound(script: Script, messages: readonly ChatMessage[], name = "the script"): RoundPlan {
   const { entry, position, found } = standing(script, messages, name);
   const round = entry.rounds[position];
   if (!round) {
-    throw new SomoraError("REHEARSAL_NO_ANSWER", `Round ${position + 1} was asked for; the entry in force in ${name} has ${entry.rounds.length}.`, {
-      hint: "Give the entry one more round, or let its last round call no tool.",
-    });
+    throw new SomoraError(
+      "REHEARSAL_NO_ANSWER",
+      `Round ${position + 1} was asked for; the entry in force in ${name} has ${entry.rounds.length}.`,
+      {
+        hint: "Give the entry one more round, or let its last round call no tool.",
+      },
+    );
   }
   const step = stepOf(round, found);
   const before = messages.reduce((sum, message) => sum + (message.role === "assistant" ? message.calls.length : 0), 0);

@@ -32,7 +32,12 @@ describe("a rehearsal script", () => {
   });
 
   it.each([
-    ["an unknown key names its own line and the allowed ones", GOOD.replace("say: Hello.", "sya: Hello."), 6, /turns\[0\]\.rounds\[0\]: unknown key "sya"; allowed are .*say/],
+    [
+      "an unknown key names its own line and the allowed ones",
+      GOOD.replace("say: Hello.", "sya: Hello."),
+      6,
+      /turns\[0\]\.rounds\[0\]: unknown key "sya"; allowed are .*say/,
+    ],
     ["broken YAML names the line", GOOD.replace('{ text: "hi" }', '{ text: "hi"'), 5, /./],
     ["a wrong type names the line", GOOD.replace("about: A test.", "about: 7"), 2, /about/],
     ["a bad duration names the line", GOOD.replace("250ms", "soon"), 7, /"soon" is no stall; write 250ms/],
@@ -56,5 +61,20 @@ describe("the shipped rehearsals", () => {
     const script = readScript(readFileSync(file, "utf8"), file);
     expect(script.about.length).toBeGreaterThan(10);
     expect(script.expect.length).toBeGreaterThan(2);
+  });
+});
+
+describe("the page on writing a rehearsal", () => {
+  const page = readFileSync("docs/tasks/write-a-rehearsal.md", "utf8");
+  const blocks = [...page.matchAll(/```yaml\n([^]*?)```/g)].map((match) => match[1] ?? "");
+
+  it("shows only scripts that are valid", () => {
+    expect(blocks.length).toBeGreaterThan(2);
+    for (const block of blocks) readScript(block, "page.yaml");
+  });
+
+  it("quotes the refusal as it is said", () => {
+    const mistyped = (blocks[0] ?? "").replace("say: I look", "sya: I look");
+    expect(page).toContain(refusal(mistyped).message.replace("x.yaml", "rehearsals/looker.yaml"));
   });
 });

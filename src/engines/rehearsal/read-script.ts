@@ -11,13 +11,31 @@ export function readScript(text: string, file: string): Script {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
   const broken = document.errors[0];
-  if (broken) throw refusal(file, broken.linePos?.[0].line ?? 1, "", (broken.message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, ""));
+  if (broken)
+    throw refusal(
+      file,
+      broken.linePos?.[0].line ?? 1,
+      "",
+      (broken.message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, ""),
+    );
   const parsed = scriptSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
   if (parsed.success) return parsed.data;
   const issue = deepest(parsed.error.issues);
   const path = issue.path.filter((part): part is string | number => typeof part !== "symbol");
   const key = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
   throw refusal(file, lineOf(document, lines, path, key), nameOf(path), issue.message);
+}
+
+/** Reads like `readScript`, and keeps the script of a file as long as its text stays the same. */
+export function createScriptReader(): (source: { text: string; file: string }) => Script {
+  const kept = new Map<string, { text: string; script: Script }>();
+  return ({ text, file }) => {
+    const known = kept.get(file);
+    if (known?.text === text) return known.script;
+    const script = readScript(text, file);
+    kept.set(file, { text, script });
+    return script;
+  };
 }
 
 function refusal(file: string, line: number, path: string, what: string): SomoraError {

@@ -8,7 +8,7 @@ import { roundCall } from "../shared/round-call.ts";
 import { createAskCounter } from "./ask-counter.ts";
 import { beatsOf } from "./beats.ts";
 import { playRound, type RoundPlan } from "./player.ts";
-import { readScript } from "./read-script.ts";
+import { createScriptReader } from "./read-script.ts";
 
 export interface RehearsalParts {
   /** The script of that name as it stands now, with the path a person knows it by; null when there is none. */
@@ -19,8 +19,10 @@ export interface RehearsalParts {
 /** What is said in place of calls on a forced finish. */
 const FORCED = "The limit of this turn is reached; the rehearsal stops here.";
 
-export function createRehearsalEngine({ readScript: read, clock }: RehearsalParts): Engine {
+export function createRehearsalEngine(parts: RehearsalParts): Engine {
+  const { clock } = parts;
   const asked = createAskCounter();
+  const scriptOf = createScriptReader();
   return {
     kind: "rehearsal",
     async round(request, context) {
@@ -32,13 +34,13 @@ export function createRehearsalEngine({ readScript: read, clock }: RehearsalPart
 
   async function planOf(request: RoundRequest): Promise<RoundPlan> {
     try {
-      const source = await read(request.model.id);
+      const source = await parts.readScript(request.model.id);
       if (!source) {
         throw new SomoraError("MODEL_UNKNOWN", `There is no rehearsal ${JSON.stringify(request.model.id)}.`, {
           hint: "Model ids of the provider rehearsal are the file names under rehearsals/.",
         });
       }
-      const plan = playRound(readScript(source.text, source.file), request.messages, source.file);
+      const plan = playRound(scriptOf(source), request.messages, source.file);
       const times = plan.fail?.times;
       const failed = times !== undefined && asked.count([request.agent, request.session, request.model.id], request.messages) > times;
       const forced = request.toolChoice === "none" && plan.calls.length > 0;
@@ -49,8 +51,9 @@ export function createRehearsalEngine({ readScript: read, clock }: RehearsalPart
     }
   }
 
-  async function perform(plan: RoundPlan, request: RoundRequest, { signal, emit }: EngineContext): Promise<RoundResult> {
-    const writer = createBlockWriter(emit);
+  async function perform(plan: RoundPlan, request: RoundRequest, context: EngineContext): Promise<RoundResult> {
+    const { signal } = context;
+    const writer = createBlockWriter((event) => context.emit(event));
     const calls: RoundResult["calls"] = [];
     const resultWith = (finish: RoundResult["finish"]): RoundResult => ({
       blocks: writer.blocks(),

@@ -20,7 +20,11 @@ const durationSchema = z.union([z.string(), z.number().nonnegative()]).transform
   if (value === "forever") return null;
   const match = DURATION.exec(String(value).trim());
   if (match === null) {
-    context.issues.push({ code: "custom", input: value, message: `${JSON.stringify(value)} is no duration; write 250ms, 3s, 2m or forever` });
+    context.issues.push({
+      code: "custom",
+      input: value,
+      message: `${JSON.stringify(value)} is no duration; write 250ms, 3s, 2m or forever`,
+    });
     return z.NEVER;
   }
   return Number(match[1]) * UNIT_MS[(match[2] as keyof typeof UNIT_MS | undefined) ?? "s"];
@@ -30,7 +34,11 @@ const patternSchema = z.string().transform((source, context): RegExp => {
   try {
     return new RegExp(source, "i");
   } catch (error) {
-    context.issues.push({ code: "custom", input: source, message: `${JSON.stringify(source)} is no regular expression: ${(error as Error).message}` });
+    context.issues.push({
+      code: "custom",
+      input: source,
+      message: `${JSON.stringify(source)} is no regular expression: ${(error as Error).message}`,
+    });
     return z.NEVER;
   }
 });
@@ -39,7 +47,10 @@ const momentSchema = z.enum(["start", "middle"]);
 
 const callSchema = only({
   /** The name by which later rounds look the result up. */
-  id: z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "an id begins with a letter and holds letters, digits, _ and -").optional(),
+  id: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, "an id begins with a letter and holds letters, digits, _ and -")
+    .optional(),
   tool: z.string().min(1),
   input: z.json().optional(),
   /** Sent as it stands, valid or not, in place of `input`. */
@@ -65,10 +76,12 @@ const failSchema = only({
   at: momentSchema.default("start"),
 });
 
-const stallSchema = z
-  .union([durationSchema.transform((ms) => ({ for: ms, at: "start" as const })), only({ for: durationSchema, at: momentSchema.default("start") })], {
+const stallSchema = z.union(
+  [durationSchema.transform((ms) => ({ for: ms, at: "start" as const })), only({ for: durationSchema, at: momentSchema.default("start") })],
+  {
     error: (issue) => `${JSON.stringify(issue.input)} is no stall; write 250ms, 3s, 2m, forever, or { for: 3s, at: start | middle }`,
-  });
+  },
+);
 
 const stepShape = {
   think: z.string().optional(),
@@ -95,7 +108,8 @@ const roundSchema = only({
     else if (plain.length === 0) context.addIssue({ code: "custom", message: "an empty round: give think, say, call, fail, stall or cut" });
   } else {
     if (round.then === undefined) context.addIssue({ code: "custom", message: "if needs a then" });
-    if (plain.length > 0) context.addIssue({ code: "custom", message: `beside if stand only then and else; ${plain.join(", ")} goes into one of them` });
+    if (plain.length > 0)
+      context.addIssue({ code: "custom", message: `beside if stand only then and else; ${plain.join(", ")} goes into one of them` });
   }
 });
 
@@ -124,7 +138,10 @@ const expectSchema = z.union(
     only({ kill: z.string().regex(/^(after|during) (call [A-Za-z_][\w-]*|round \d+|text)$/), then: z.literal("restart"), ...outcomeShape }),
     only({ atEnd: only({ actorsRunning: z.number().int().optional(), processesLeft: z.number().int().optional() }) }),
   ],
-  { error: "an expectation is { send: text, outcome?, outcomeReason?, calls?, text?, error? }, { kill: after call ID, then: restart, … } or { atEnd: … }" },
+  {
+    error:
+      "an expectation is { send: text, outcome?, outcomeReason?, calls?, text?, error? }, { kill: after call ID, then: restart, … } or { atEnd: … }",
+  },
 );
 
 export const scriptSchema = only({

@@ -6,7 +6,12 @@ import { beatsOf, type Beat } from "./beats.ts";
 import { chunk, errorBody, FINISH, toolCall, usageChunk, whole, type Head } from "./completion-chunks.ts";
 import type { RoundPlan } from "./player.ts";
 
-export interface Sending { response: ServerResponse; head: Head; clock: Clock; withUsage: boolean }
+export interface Sending {
+  response: ServerResponse;
+  head: Head;
+  clock: Clock;
+  withUsage: boolean;
+}
 
 /** Arguments arrive in pieces of this many characters, as they do from real servers. */
 const ARGUMENT_PIECE = 12;
@@ -66,7 +71,11 @@ export async function sendStream(plan: RoundPlan, { response, head, clock, withU
 }
 
 export async function sendWhole(plan: RoundPlan, { response, head, clock }: Sending): Promise<void> {
-  const message: { content: string; reasoning_content: string; tool_calls: JsonObject[] } = { content: "", reasoning_content: "", tool_calls: [] };
+  const message: { content: string; reasoning_content: string; tool_calls: JsonObject[] } = {
+    content: "",
+    reasoning_content: "",
+    tool_calls: [],
+  };
   for (const beat of beatsOf(plan)) {
     if (response.destroyed) return;
     if (beat.kind === "say") message.content += beat.text;
@@ -81,7 +90,11 @@ export async function sendWhole(plan: RoundPlan, { response, head, clock }: Send
       const { content, reasoning_content, tool_calls } = message;
       const body = whole(
         head,
-        { content: content === "" ? null : content, ...(reasoning_content === "" ? {} : { reasoning_content }), ...(tool_calls.length === 0 ? {} : { tool_calls }) },
+        {
+          content: content === "" ? null : content,
+          ...(reasoning_content === "" ? {} : { reasoning_content }),
+          ...(tool_calls.length === 0 ? {} : { tool_calls }),
+        },
         FINISH[beat.finish],
         plan.usage,
       );
@@ -93,7 +106,10 @@ export async function sendWhole(plan: RoundPlan, { response, head, clock }: Send
 }
 
 function refuse(response: ServerResponse, beat: Extract<Beat, { kind: "fail" }>): void {
-  response.writeHead(beat.status, { "content-type": "application/json", ...(beat.retryAfter === null ? {} : { "retry-after": String(beat.retryAfter) }) });
+  response.writeHead(beat.status, {
+    "content-type": "application/json",
+    ...(beat.retryAfter === null ? {} : { "retry-after": String(beat.retryAfter) }),
+  });
   response.end(JSON.stringify(errorBody(beat.message, beat.status)));
 }
 

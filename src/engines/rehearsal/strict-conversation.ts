@@ -24,11 +24,13 @@ export function violationOf(messages: readonly ChatMessage[]): string | null {
       seen.add(call.id);
       if (call.name === "") return `${where}: a tool call without a name`;
       if (!isWellFormed(`${call.id}${call.name}${call.arguments}`)) return `${where}: lone surrogate in a tool call`;
-      if (!isObject(call.arguments)) return `${where}: the arguments of ${JSON.stringify(call.id)} are no JSON object: ${call.arguments.slice(0, 60)}`;
+      if (!isObject(call.arguments))
+        return `${where}: the arguments of ${JSON.stringify(call.id)} are no JSON object: ${call.arguments.slice(0, 60)}`;
     }
     for (const call of message.calls) {
       const result = messages[at];
-      if (result?.role !== "tool" || result.callId !== call.id) return `${where}: tool_call_id ${JSON.stringify(call.id)} has no result right behind it`;
+      if (result?.role !== "tool" || result.callId !== call.id)
+        return `${where}: tool_call_id ${JSON.stringify(call.id)} has no result right behind it`;
       if (!isWellFormed(result.text)) return `messages[${at}]: lone surrogate in a result`;
       at += 1;
     }

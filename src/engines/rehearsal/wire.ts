@@ -7,27 +7,35 @@ const contentSchema = z
   .nullish()
   .transform((content) => (typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("")));
 
-const callSchema = z.object({
-  id: z.string().default(""),
-  function: z.object({ name: z.string(), arguments: z.union([z.string(), z.unknown().transform((value) => JSON.stringify(value ?? {}))]) }).loose(),
-}).loose();
+const callSchema = z
+  .object({
+    id: z.string().default(""),
+    function: z
+      .object({ name: z.string(), arguments: z.union([z.string(), z.unknown().transform((value) => JSON.stringify(value ?? {}))]) })
+      .loose(),
+  })
+  .loose();
 
-const messageSchema = z.object({
-  role: z.enum(["system", "developer", "user", "assistant", "tool"]),
-  content: contentSchema,
-  tool_calls: z.array(callSchema).nullish(),
-  tool_call_id: z.string().nullish(),
-  name: z.string().nullish(),
-}).loose();
+const messageSchema = z
+  .object({
+    role: z.enum(["system", "developer", "user", "assistant", "tool"]),
+    content: contentSchema,
+    tool_calls: z.array(callSchema).nullish(),
+    tool_call_id: z.string().nullish(),
+    name: z.string().nullish(),
+  })
+  .loose();
 
-export const completionRequestSchema = z.object({
-  model: z.string(),
-  messages: z.array(messageSchema).min(1),
-  stream: z.boolean().nullish(),
-  stream_options: z.object({ include_usage: z.boolean().optional() }).loose().nullish(),
-  tools: z.array(z.object({ function: z.object({ name: z.string() }).loose() }).loose()).nullish(),
-  tool_choice: z.unknown().optional(),
-}).loose();
+export const completionRequestSchema = z
+  .object({
+    model: z.string(),
+    messages: z.array(messageSchema).min(1),
+    stream: z.boolean().nullish(),
+    stream_options: z.object({ include_usage: z.boolean().optional() }).loose().nullish(),
+    tools: z.array(z.object({ function: z.object({ name: z.string() }).loose() }).loose()).nullish(),
+    tool_choice: z.unknown().optional(),
+  })
+  .loose();
 export type CompletionRequest = z.infer<typeof completionRequestSchema>;
 
 export function chatMessages(request: CompletionRequest): ChatMessage[] {

@@ -18,7 +18,11 @@ describe("a conversation that does not fit its window", () => {
     if (fitted === "full") throw new Error("it fits");
     const [first, second, third] = results(fitted.messages);
     expect(fitted.shortened).toBe(1);
-    expect(JSON.parse(first ?? "")).toMatchObject({ shortened: true, original_size_chars: big("a").length, hint: expect.stringContaining("Call the tool again") as string });
+    expect(JSON.parse(first ?? "")).toMatchObject({
+      shortened: true,
+      original_size_chars: big("a").length,
+      hint: expect.stringContaining("Call the tool again") as string,
+    });
     expect([second, third]).toEqual([big("b"), big("c")]);
     expect(estimateTokens(fitted.messages, [])).toBeLessThanOrEqual(5_000);
   });

@@ -68,5 +68,9 @@ function charsOf(messages: readonly ChatMessage[], tools: readonly ToolSpec[]): 
 
 function charsIn(message: ChatMessage): number {
   const calls = message.role === "assistant" ? message.calls : [];
-  return message.text.length + CHARS_PER_MESSAGE + calls.reduce((sum, call) => sum + call.id.length + call.name.length + call.arguments.length + CHARS_PER_MESSAGE, 0);
+  return (
+    message.text.length +
+    CHARS_PER_MESSAGE +
+    calls.reduce((sum, call) => sum + call.id.length + call.name.length + call.arguments.length + CHARS_PER_MESSAGE, 0)
+  );
 }

@@ -15,7 +15,8 @@ export interface HttpFailure {
   cause?: unknown;
 }
 
-const FULL = /context[_ ](?:length|window|size)|maximum context|prompt is too long|too many (?:input )?tokens|exceeds? (?:the )?(?:available |maximum )?(?:context|model'?s? max)|input is too long/i;
+const FULL =
+  /context[_ ](?:length|window|size)|maximum context|prompt is too long|too many (?:input )?tokens|exceeds? (?:the )?(?:available |maximum )?(?:context|model'?s? max)|input is too long/i;
 /** A key without money: another try does not help. */
 const SPENT = /insufficient_quota|billing|credit balance|payment required/i;
 
@@ -34,7 +35,9 @@ export function failureOf(failure: HttpFailure): EngineError {
     const spent = SPENT.test(`${failure.code ?? ""} ${failure.message}`);
     const again = failure.retryAfterMs === undefined ? "" : ` Again in ${Math.ceil(failure.retryAfterMs / 1000)} s.`;
     return new EngineError("PROVIDER_LIMITED", `The model server limits requests (429): ${words}${again}`, {
-      hint: spent ? "The account behind the key has no credit left; another try does not help." : "Wait, or switch the session to another model.",
+      hint: spent
+        ? "The account behind the key has no credit left; another try does not help."
+        : "Wait, or switch the session to another model.",
       retryable: fresh && !spent,
       ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
       ...rest,

@@ -11,7 +11,10 @@ const usageBlock = z.object({
   prompt_tokens: count,
   completion_tokens: count,
   total_tokens: count,
-  prompt_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count, cache_creation_tokens: count }).nullish().catch(undefined),
+  prompt_tokens_details: z
+    .object({ cached_tokens: count, cache_write_tokens: count, cache_creation_tokens: count })
+    .nullish()
+    .catch(undefined),
   completion_tokens_details: z.object({ reasoning_tokens: count }).nullish().catch(undefined),
   // DeepSeek: hit + miss = prompt_tokens
   prompt_cache_hit_tokens: count,
@@ -36,7 +39,8 @@ export function mapUsage(raw: unknown): Usage | undefined {
   const cacheWrite = details?.cache_write_tokens ?? details?.cache_creation_tokens ?? block.cache_creation_input_tokens ?? 0;
   const reasoning = block.completion_tokens_details?.reasoning_tokens ?? block.reasoning_tokens ?? 0;
   // Most count cached input inside the prompt, a few beside it; the total tells which.
-  const beside = cacheRead + cacheWrite > prompt || block.total_tokens === prompt + completion + cacheRead + cacheWrite && cacheRead + cacheWrite > 0;
+  const beside =
+    cacheRead + cacheWrite > prompt || (block.total_tokens === prompt + completion + cacheRead + cacheWrite && cacheRead + cacheWrite > 0);
   const whole = beside ? prompt + cacheRead + cacheWrite : prompt;
   // The same for reasoning: inside the completion, or (xAI) beside it.
   const apart = reasoning > completion || (reasoning > 0 && block.total_tokens === whole + completion + reasoning);

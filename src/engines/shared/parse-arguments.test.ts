@@ -23,31 +23,43 @@ describe("arguments of a call", () => {
     ["ls -la", 0],
     ["{a}", 1],
   ])("%j is complete but malformed at position %i", (text, position) => {
-    expect(parseArguments(text)).toMatchObject({ ok: false, kind: "malformed", position, error: expect.stringContaining(`position ${position}`) as string });
+    expect(parseArguments(text)).toMatchObject({
+      ok: false,
+      kind: "malformed",
+      position,
+      error: expect.stringContaining(`position ${position}`) as string,
+    });
   });
 
-  it.each(['{"command":', "{", '{"a": "x', '{"a": tru', '{"a": -', '{"a": 1.', '{"a": "\\u12', "[1, [2", "{a: 'b", '{"a": "line\nmore'])("%j ends inside a value and is cut", cut);
+  it.each(['{"command":', "{", '{"a": "x', '{"a": tru', '{"a": -', '{"a": 1.', '{"a": "\\u12', "[1, [2", "{a: 'b", '{"a": "line\nmore'])(
+    "%j ends inside a value and is cut",
+    cut,
+  );
 
   // G09: arguments cut at any position must never be run or sent back
   it("cut at every position of any valid JSON object are cut, and whole they are that object", () => {
     fc.assert(
-      fc.property(fc.dictionary(fc.string({ unit: "binary", maxLength: 6 }), fc.jsonValue({ maxDepth: 2 }), { minKeys: 1, maxKeys: 3 }), fc.constantFrom(0, 2), (value, space) => {
-        const text = JSON.stringify(value, null, space);
-        expect(parseArguments(text)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
-        const positions = Array.from({ length: text.length - 1 }, (_none, index) => index + 1);
-        const other = positions.filter((at) => {
-          const parsed = parseArguments(text.slice(0, at));
-          return parsed.ok || parsed.kind !== "cut" || parsed.position !== at;
-        });
-        expect(other).toEqual([]);
-      }),
+      fc.property(
+        fc.dictionary(fc.string({ unit: "binary", maxLength: 6 }), fc.jsonValue({ maxDepth: 2 }), { minKeys: 1, maxKeys: 3 }),
+        fc.constantFrom(0, 2),
+        (value, space) => {
+          const text = JSON.stringify(value, null, space);
+          expect(parseArguments(text)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
+          const positions = Array.from({ length: text.length - 1 }, (_none, index) => index + 1);
+          const other = positions.filter((at) => {
+            const parsed = parseArguments(text.slice(0, at));
+            return parsed.ok || parsed.kind !== "cut" || parsed.position !== at;
+          });
+          expect(other).toEqual([]);
+        },
+      ),
       { numRuns: 200 },
     );
   });
 
   it("agrees with JSON.parse on what is valid, for any text", () => {
     fc.assert(
-      fc.property(fc.oneof(fc.json(), fc.string(), fc.string({ unit: fc.constantFrom(..."{}[]\",:0-1.e tn\\u") })), (text) => {
+      fc.property(fc.oneof(fc.json(), fc.string(), fc.string({ unit: fc.constantFrom(...'{}[]",:0-1.e tn\\u') })), (text) => {
         let valid = text.trim() === "";
         try {
           JSON.parse(text);

@@ -5,9 +5,7 @@
  */
 import type { Json } from "../../protocol/json.ts";
 
-export type ParsedArguments =
-  | { ok: true; value: Json }
-  | { ok: false; kind: "cut" | "malformed"; position: number; error: string };
+export type ParsedArguments = { ok: true; value: Json } | { ok: false; kind: "cut" | "malformed"; position: number; error: string };
 
 export function parseArguments(text: string | null | undefined): ParsedArguments {
   if (text === null || text === undefined || text.trim() === "") return { ok: true, value: {} };
@@ -26,7 +24,12 @@ function explain(text: string): ParsedArguments {
     return { ok: false, kind: "cut", position: text.length, error: `the arguments stop after ${text.length} characters, inside a value` };
   }
   const seen = text[fault.position] === undefined ? "the end" : JSON.stringify(text[fault.position]);
-  return { ok: false, kind: "malformed", position: fault.position, error: `not valid JSON at position ${fault.position}: ${fault.expected} expected, ${seen} found` };
+  return {
+    ok: false,
+    kind: "malformed",
+    position: fault.position,
+    error: `not valid JSON at position ${fault.position}: ${fault.expected} expected, ${seen} found`,
+  };
 }
 
 /** A complete value ends on the closing bracket of its first one; text without an opening bracket is no cut object. */
@@ -37,7 +40,10 @@ function isComplete(text: string): boolean {
   return true;
 }
 
-interface Fault { position: number; expected: string }
+interface Fault {
+  position: number;
+  expected: string;
+}
 
 const WORDS = ["true", "false", "null"];
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -55,7 +61,7 @@ function scan(text: string): Fault | null {
     const char = text[at];
     if (char === undefined) return open.length === 0 && want === ", or end" ? fault("nothing") : null;
     if (want === ":") {
-      if (char !== ":") return fault("\":\"");
+      if (char !== ":") return fault('":"');
       at += 1;
       want = "value";
     } else if (want === ", or end") {
@@ -70,7 +76,7 @@ function scan(text: string): Fault | null {
       at += 1;
       want = ", or end";
     } else if (want === "key" || want === "key or }") {
-      if (char !== "\"") return fault("a key in double quotes");
+      if (char !== '"') return fault("a key in double quotes");
       const end = scanString(text, at);
       if (typeof end !== "number") return end;
       if (end === 0) return null;
@@ -81,7 +87,7 @@ function scan(text: string): Fault | null {
       at += 1;
       want = char === "{" ? "key or }" : "value or ]";
     } else {
-      const end = char === "\"" ? scanString(text, at) : scanScalar(text, at);
+      const end = char === '"' ? scanString(text, at) : scanScalar(text, at);
       if (typeof end !== "number") return end;
       if (end === 0) return null;
       at = end;
@@ -94,7 +100,7 @@ function scan(text: string): Fault | null {
 function scanString(text: string, start: number): number | Fault {
   for (let at = start + 1; at < text.length; at += 1) {
     const char = text[at] ?? "";
-    if (char === "\"") return at + 1;
+    if (char === '"') return at + 1;
     if (char < " ") return { position: at, expected: "an escaped control character" };
     if (char !== "\\") continue;
     at += 1;
@@ -105,7 +111,7 @@ function scanString(text: string, start: number): number | Fault {
       if (!/^[0-9a-fA-F]*$/.test(digits)) return { position: at + 1, expected: "four hexadecimal digits" };
       if (digits.length < 4) return 0;
       at += 4;
-    } else if (!"\"\\/bfnrt".includes(escape)) {
+    } else if (!'"\\/bfnrt'.includes(escape)) {
       return { position: at, expected: "a valid escape" };
     }
   }

@@ -6,9 +6,23 @@
 import type { ChatMessage } from "../../ports/engine.port.ts";
 import { isWellFormed, wellFormed } from "./well-formed.ts";
 
-export type RepairKind = "missing-result" | "orphan-result" | "order" | "arguments" | "text" | "empty-message" | "duplicate-id" | "empty-name";
-export interface Repair { kind: RepairKind; text: string }
-export interface RepairedHistory { messages: ChatMessage[]; repairs: Repair[] }
+export type RepairKind =
+  | "missing-result"
+  | "orphan-result"
+  | "order"
+  | "arguments"
+  | "text"
+  | "empty-message"
+  | "duplicate-id"
+  | "empty-name";
+export interface Repair {
+  kind: RepairKind;
+  text: string;
+}
+export interface RepairedHistory {
+  messages: ChatMessage[];
+  repairs: Repair[];
+}
 
 /** What a call without a result gets: nothing is known of what it did. */
 export const UNKNOWN_OUTCOME = JSON.stringify({ ok: false, error: { code: "TOOL_INTERRUPTED", message: "interrupted, outcome unknown" } });
@@ -29,7 +43,8 @@ export function repairHistory(history: readonly ChatMessage[]): RepairedHistory 
   const messages: ChatMessage[] = [];
   clean.forEach((message, at) => {
     if (message.role === "tool") {
-      if (!claimed.has(message)) told("orphan-result", `A result of ${message.name || "a tool"} answers no call (id ${quote(message.callId)}); it is left out.`);
+      if (!claimed.has(message))
+        told("orphan-result", `A result of ${message.name || "a tool"} answers no call (id ${quote(message.callId)}); it is left out.`);
       return;
     }
     if (message.role !== "assistant") {
@@ -46,7 +61,8 @@ export function repairHistory(history: readonly ChatMessage[]): RepairedHistory 
     if (outOfPlace(clean, at, paired)) told("order", "Results did not stand right behind their calls, in order; they do now.");
     calls.forEach((call, index) => {
       const result = paired[index];
-      if (!result) told("missing-result", `The call of ${call.name} (id ${quote(call.id)}) has no result; it gets "interrupted, outcome unknown".`);
+      if (!result)
+        told("missing-result", `The call of ${call.name} (id ${quote(call.id)}) has no result; it gets "interrupted, outcome unknown".`);
       messages.push({ role: "tool", callId: call.id, name: call.name, text: result?.text ?? UNKNOWN_OUTCOME });
     });
   });
@@ -68,7 +84,10 @@ function pairResults(messages: ChatMessage[]): Map<Assistant, (Result | undefine
     if (!call) return false;
     // Two calls of one message under one id are answered in their order.
     const sibling = from === "last" ? (waiting?.find((other) => other.of === call.of) ?? call) : call;
-    open.set(result.callId, (waiting ?? []).filter((other) => other !== sibling));
+    open.set(
+      result.callId,
+      (waiting ?? []).filter((other) => other !== sibling),
+    );
     (pairs.get(sibling.of) ?? [])[sibling.index] = result;
     return true;
   };
@@ -94,7 +113,11 @@ function repairCall(call: Call, usedIds: Set<string>, told: (kind: RepairKind, t
   const name = call.name.trim() === "" ? UNNAMED : call.name;
   if (name !== call.name) told("empty-name", `A call without a name is called ${UNNAMED}.`);
   const id = uniqueId(call.id, usedIds);
-  if (id !== call.id) told("duplicate-id", `The call id ${quote(call.id)} of ${name} is ${call.id === "" ? "empty" : "used before"}; it becomes ${quote(id)}.`);
+  if (id !== call.id)
+    told(
+      "duplicate-id",
+      `The call id ${quote(call.id)} of ${name} is ${call.id === "" ? "empty" : "used before"}; it becomes ${quote(id)}.`,
+    );
   usedIds.add(id);
   const valid = isJsonObject(call.arguments);
   if (!valid && call.arguments.trim() !== "") told("arguments", `The arguments of ${name} are no JSON object; they become {}.`);
@@ -119,14 +142,23 @@ function isJsonObject(text: string): boolean {
 }
 
 function cleanText(message: ChatMessage, told: (kind: RepairKind, text: string) => void): ChatMessage {
-  const strings = message.role === "tool" ? [message.text, message.callId, message.name] : message.role === "assistant" ? [message.text, ...message.calls.flatMap((call) => [call.id, call.name, call.arguments])] : [message.text];
+  const strings =
+    message.role === "tool"
+      ? [message.text, message.callId, message.name]
+      : message.role === "assistant"
+        ? [message.text, ...message.calls.flatMap((call) => [call.id, call.name, call.arguments])]
+        : [message.text];
   // A copy in any case: pairing goes by identity, and the same object may stand in a history twice.
   if (strings.every(isWellFormed)) return message.role === "assistant" ? { ...message, calls: message.calls } : { ...message };
   told("text", `Half a character in a ${message.role} message becomes U+FFFD.`);
   const text = wellFormed(message.text);
   if (message.role === "tool") return { ...message, text, callId: wellFormed(message.callId), name: wellFormed(message.name) };
   if (message.role !== "assistant") return { ...message, text };
-  return { ...message, text, calls: message.calls.map((call) => ({ id: wellFormed(call.id), name: wellFormed(call.name), arguments: wellFormed(call.arguments) })) };
+  return {
+    ...message,
+    text,
+    calls: message.calls.map((call) => ({ id: wellFormed(call.id), name: wellFormed(call.name), arguments: wellFormed(call.arguments) })),
+  };
 }
 
 function quote(text: string): string {

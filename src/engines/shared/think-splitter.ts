@@ -2,7 +2,10 @@
  * Moves inline `<think>…</think>` at the beginning of an answer to the thinking channel, wherever the tags are cut between
  * pieces. Further on in a text the tag is a word like any other: an answer may speak of it.
  */
-export interface SplitPiece { kind: "text" | "thinking"; text: string }
+export interface SplitPiece {
+  kind: "text" | "thinking";
+  text: string;
+}
 
 export interface ThinkSplitter {
   push(text: string): SplitPiece[];

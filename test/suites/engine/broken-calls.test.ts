@@ -22,7 +22,11 @@ afterAll(async () => {
 /** What the turn's chart stores of a round: broken calls as `{}` with an error result. */
 function storedAs(result: RoundResult): ChatMessage[] {
   return [
-    { role: "assistant", text: textOf(result), calls: result.calls.map((call) => ({ id: call.id, name: call.name, arguments: JSON.stringify(call.input) })) },
+    {
+      role: "assistant",
+      text: textOf(result),
+      calls: result.calls.map((call) => ({ id: call.id, name: call.name, arguments: JSON.stringify(call.input) })),
+    },
     ...result.calls.map((call): ChatMessage => ({
       role: "tool",
       callId: call.id,
@@ -40,24 +44,29 @@ async function nextRequestIsAccepted(messages: ChatMessage[]): Promise<boolean> 
 
 describe("a call whose arguments were cut off", () => {
   // G09: it was stored as it came, and from then on the provider refused the whole conversation
-  it.each(["length", "tool_calls", null])("at any position, with finish reason %s, never runs from a guess, and the next request is accepted", async (finish) => {
-    const wrong: string[] = [];
-    for (let at = 1; at < ARGUMENTS.length; at += 1) {
-      broken.answerWith((response) => {
-        stream(response);
-        const call = delta({ tool_calls: [{ index: 0, id: "c1", function: { name: "file_read", arguments: ARGUMENTS.slice(0, at) } }] });
-        response.write(`data: ${JSON.stringify(call)}\n\n`);
-        if (finish !== null) response.write(`data: ${JSON.stringify(delta({}, finish))}\n\ndata: [DONE]\n\n`);
-        response.end();
-      });
-      const { result } = await run(engineAt(broken.baseUrl), requestOf(modelOf("m"), "go"));
-      const call = result?.calls[0];
-      if (!result || call?.broken?.kind !== "cut" || JSON.stringify(call.input) !== "{}") wrong.push(`${at}: not marked`);
-      else if (result.finish !== (finish === null ? "cut" : finish === "length" ? "length" : "tools")) wrong.push(`${at}: ended as ${result.finish}`);
-      else if (!(await nextRequestIsAccepted([{ role: "user", text: "go" }, ...storedAs(result)]))) wrong.push(`${at}: the next request was refused`);
-    }
-    expect(wrong).toEqual([]);
-  });
+  it.each(["length", "tool_calls", null])(
+    "at any position, with finish reason %s, never runs from a guess, and the next request is accepted",
+    async (finish) => {
+      const wrong: string[] = [];
+      for (let at = 1; at < ARGUMENTS.length; at += 1) {
+        broken.answerWith((response) => {
+          stream(response);
+          const call = delta({ tool_calls: [{ index: 0, id: "c1", function: { name: "file_read", arguments: ARGUMENTS.slice(0, at) } }] });
+          response.write(`data: ${JSON.stringify(call)}\n\n`);
+          if (finish !== null) response.write(`data: ${JSON.stringify(delta({}, finish))}\n\ndata: [DONE]\n\n`);
+          response.end();
+        });
+        const { result } = await run(engineAt(broken.baseUrl), requestOf(modelOf("m"), "go"));
+        const call = result?.calls[0];
+        if (!result || call?.broken?.kind !== "cut" || JSON.stringify(call.input) !== "{}") wrong.push(`${at}: not marked`);
+        else if (result.finish !== (finish === null ? "cut" : finish === "length" ? "length" : "tools"))
+          wrong.push(`${at}: ended as ${result.finish}`);
+        else if (!(await nextRequestIsAccepted([{ role: "user", text: "go" }, ...storedAs(result)])))
+          wrong.push(`${at}: the next request was refused`);
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
 
   it("is refused by the strict server when it is sent back as it came: the server does look", async () => {
     const model = strict.model("rehearsal: 1\nabout: x\nturns: [{ rounds: [{ say: one }, { say: two }] }]\n");
@@ -68,7 +77,9 @@ describe("a call whose arguments were cut off", () => {
     ];
     expect((await run(strict.engine, requestOf(model, messages))).error?.message).toContain("no JSON object");
     expect((await run(strict.engine, requestOf(model, messages.slice(0, 2)))).error?.code).toBe("PROVIDER_FAILED");
-    expect((await run(strict.engine, requestOf(model, [...messages.slice(0, 1), ...messages.slice(2)]))).error?.code).toBe("PROVIDER_FAILED");
+    expect((await run(strict.engine, requestOf(model, [...messages.slice(0, 1), ...messages.slice(2)]))).error?.code).toBe(
+      "PROVIDER_FAILED",
+    );
   });
 });
 
@@ -86,7 +97,9 @@ describe("a call without arguments", () => {
       broken.answerWith((response) => {
         if (whole) {
           response.writeHead(200, { "content-type": "application/json" });
-          response.end(JSON.stringify({ model: "m", choices: [{ message: { content: null, tool_calls: calls }, finish_reason: "tool_calls" }] }));
+          response.end(
+            JSON.stringify({ model: "m", choices: [{ message: { content: null, tool_calls: calls }, finish_reason: "tool_calls" }] }),
+          );
           return;
         }
         stream(response);

@@ -1,6 +1,13 @@
 /** What the engine tests build with: a clock, a model, a request, and a round that is run and written down. */
 import type { Clock } from "../../../src/ports/clock.port.ts";
-import { EngineError, type ChatMessage, type Engine, type EngineEvent, type RoundRequest, type RoundResult } from "../../../src/ports/engine.port.ts";
+import {
+  EngineError,
+  type ChatMessage,
+  type Engine,
+  type EngineEvent,
+  type RoundRequest,
+  type RoundResult,
+} from "../../../src/ports/engine.port.ts";
 import type { ModelInfo } from "../../../src/protocol/model.ts";
 
 export const realClock: Clock = {
@@ -58,7 +65,11 @@ export interface Ran {
 }
 
 /** Runs one round to its end. `onEvent` may abort. An error that is no EngineError is thrown on. */
-export async function run(engine: Engine, request: RoundRequest, onEvent: (event: EngineEvent, stop: () => void) => void = () => undefined): Promise<Ran> {
+export async function run(
+  engine: Engine,
+  request: RoundRequest,
+  onEvent: (event: EngineEvent, stop: () => void) => void = () => undefined,
+): Promise<Ran> {
   const controller = new AbortController();
   const events: EngineEvent[] = [];
   let abortedAt: number | null = null;
@@ -85,7 +96,10 @@ export async function run(engine: Engine, request: RoundRequest, onEvent: (event
 
 /** The text of all blocks of a kind. */
 export function textOf(result: RoundResult | undefined, kind: "text" | "thinking" = "text"): string {
-  return (result?.blocks ?? []).filter((block) => block.kind === kind).map((block) => block.text).join("");
+  return (result?.blocks ?? [])
+    .filter((block) => block.kind === kind)
+    .map((block) => block.text)
+    .join("");
 }
 
 /** What watchers saw, put together from deltas. */

@@ -26,8 +26,12 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
     });
     afterAll(() => under.close());
 
-    const play = (rounds: string, messages: ChatMessage[] | string = "go", more: Parameters<typeof requestOf>[2] = {}, onEvent?: Parameters<typeof run>[2]) =>
-      run(under.engine, requestOf(under.model(`${HEAD}  - rounds: ${rounds}\n`), messages, more), onEvent);
+    const play = (
+      rounds: string,
+      messages: ChatMessage[] | string = "go",
+      more: Parameters<typeof requestOf>[2] = {},
+      onEvent?: Parameters<typeof run>[2],
+    ) => run(under.engine, requestOf(under.model(`${HEAD}  - rounds: ${rounds}\n`), messages, more), onEvent);
 
     it("streams text in several deltas that add up to the block", async () => {
       const { result, events } = await play(`[{ say: "${LONG}" }]`);
@@ -44,7 +48,12 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
         { kind: "thinking", blockId: "r1", text: "Where am I?" },
         { kind: "text", blockId: "t1", text: "Here." },
       ]);
-      expect(events.map((event) => event.type).filter((type) => !type.endsWith("delta"))).toEqual(["thinking.start", "thinking.end", "text.start", "text.end"]);
+      expect(events.map((event) => event.type).filter((type) => !type.endsWith("delta"))).toEqual([
+        "thinking.start",
+        "thinking.end",
+        "text.start",
+        "text.end",
+      ]);
     });
 
     it("hands over a call with its input as JSON", async () => {
@@ -54,8 +63,14 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
     });
 
     it("hands over parallel calls in order", async () => {
-      const { result } = await play(`[{ call: [{ id: a, tool: time_now }, { id: b, tool: file_read, input: { path: x } }, { id: c, tool: time_now }] }]`);
-      expect(result?.calls.map((call) => [call.id, call.name])).toEqual([["a_1", "time_now"], ["b_2", "file_read"], ["c_3", "time_now"]]);
+      const { result } = await play(
+        `[{ call: [{ id: a, tool: time_now }, { id: b, tool: file_read, input: { path: x } }, { id: c, tool: time_now }] }]`,
+      );
+      expect(result?.calls.map((call) => [call.id, call.name])).toEqual([
+        ["a_1", "time_now"],
+        ["b_2", "file_read"],
+        ["c_3", "time_now"],
+      ]);
     });
 
     it("never guesses broken arguments: the input is empty and the reason given", async () => {
@@ -121,11 +136,14 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
       expect(error).toMatchObject({ code: "CONTEXT_FULL", retryable: false });
     });
 
-    it.each(["stall: forever", "say: Well, stall: { for: forever, at: middle }"])("ends a silent request at the idle limit with PROVIDER_SILENT (%s)", async (stall) => {
-      const { error } = await play(`[{ ${stall} }]`, "go", { idleMs: 150 });
-      expect(error?.code).toBe("PROVIDER_SILENT");
-      expect(textOf(error?.partial)).toBe(stall.startsWith("say") ? "Well" : "");
-    });
+    it.each(["stall: forever", "say: Well, stall: { for: forever, at: middle }"])(
+      "ends a silent request at the idle limit with PROVIDER_SILENT (%s)",
+      async (stall) => {
+        const { error } = await play(`[{ ${stall} }]`, "go", { idleMs: 150 });
+        expect(error?.code).toBe("PROVIDER_SILENT");
+        expect(textOf(error?.partial)).toBe(stall.startsWith("say") ? "Well" : "");
+      },
+    );
 
     it("waits a stall out that is shorter than the idle limit", async () => {
       const { result } = await play(`[{ stall: 100ms, say: "Then this." }]`);
@@ -146,7 +164,9 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
     it("leaves no connection open 100 ms after a stop, also while nothing comes", async () => {
       const stopper = new AbortController();
       const asked = under.asked();
-      const ended = under.engine.round(requestOf(under.model(`${HEAD}  - rounds: [{ stall: forever }]\n`), "go"), { signal: stopper.signal, emit: () => undefined }).catch((error: unknown) => error);
+      const ended = under.engine
+        .round(requestOf(under.model(`${HEAD}  - rounds: [{ stall: forever }]\n`), "go"), { signal: stopper.signal, emit: () => undefined })
+        .catch((error: unknown) => error);
       await asked;
       stopper.abort();
       expect(await ended).toMatchObject({ code: "ABORTED" });
@@ -156,13 +176,24 @@ export function engineSuite(name: string, make: () => Promise<EngineUnderTest>):
     });
 
     it("asks nothing when it is stopped before it began", async () => {
-      const ended = under.engine.round(requestOf(under.model(`${HEAD}  - rounds: [{ say: x }]\n`), "go"), { signal: AbortSignal.abort(), emit: () => undefined });
+      const ended = under.engine.round(requestOf(under.model(`${HEAD}  - rounds: [{ say: x }]\n`), "go"), {
+        signal: AbortSignal.abort(),
+        emit: () => undefined,
+      });
       await expect(ended).rejects.toMatchObject({ code: "ABORTED" });
     });
 
     it("tells usage with cached input apart from fresh, and nothing when nothing was told", async () => {
       const { result } = await play(`[{ say: a, usage: { input: 120, output: 30, cacheRead: 80, reasoning: 10 } }]`);
-      expect(result?.usage).toEqual({ input: 120, output: 30, cacheRead: 80, cacheWrite: 0, reasoning: 10, contextUsed: 200, contextWindow: 8192 });
+      expect(result?.usage).toEqual({
+        input: 120,
+        output: 30,
+        cacheRead: 80,
+        cacheWrite: 0,
+        reasoning: 10,
+        contextUsed: 200,
+        contextWindow: 8192,
+      });
       const without = await play(`[{ say: a }]`);
       expect(without.result).not.toHaveProperty("usage");
     });

@@ -2,7 +2,11 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-export interface RawRequest { path: string; headers: IncomingHttpHeaders; body: { [key: string]: unknown } }
+export interface RawRequest {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: { [key: string]: unknown };
+}
 export type RawAnswer = (response: ServerResponse, request: RawRequest) => void | Promise<void>;
 
 export async function rawServer(answer: RawAnswer) {
@@ -13,7 +17,11 @@ export async function rawServer(answer: RawAnswer) {
     const pieces: Buffer[] = [];
     incoming.on("data", (piece: Buffer) => pieces.push(piece));
     incoming.on("end", () => {
-      const request = { path: incoming.url ?? "", headers: incoming.headers, body: JSON.parse(Buffer.concat(pieces).toString("utf8") || "{}") as RawRequest["body"] };
+      const request = {
+        path: incoming.url ?? "",
+        headers: incoming.headers,
+        body: JSON.parse(Buffer.concat(pieces).toString("utf8") || "{}") as RawRequest["body"],
+      };
       requests.push(request);
       void Promise.resolve(current(response, request));
     });

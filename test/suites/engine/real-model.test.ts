@@ -19,7 +19,10 @@ describe("a real model", () => {
   it("streams an answer and tells its usage", { timeout: 120_000 }, async (context) => {
     if (baseUrl === null) return context.skip(WHY);
     const { engine, model } = await at();
-    const { result, events, error } = await run(engine, requestOf(model, "Say the word somora and nothing else.", { tools: [], idleMs: 60_000 }));
+    const { result, events, error } = await run(
+      engine,
+      requestOf(model, "Say the word somora and nothing else.", { tools: [], idleMs: 60_000 }),
+    );
     expect(error).toBeUndefined();
     expect(textOf(result).toLowerCase()).toContain("somora");
     expect(streamed(events)).toBe(textOf(result));
@@ -39,7 +42,11 @@ describe("a real model", () => {
         model,
         [
           question,
-          { role: "assistant", text: textOf(first.result), calls: [{ id: call?.id ?? "", name: "time_now", arguments: JSON.stringify(call?.input ?? {}) }] },
+          {
+            role: "assistant",
+            text: textOf(first.result),
+            calls: [{ id: call?.id ?? "", name: "time_now", arguments: JSON.stringify(call?.input ?? {}) }],
+          },
           { role: "tool", callId: call?.id ?? "", name: "time_now", text: '{"ok":true,"data":{"time":"14:31"}}' },
         ],
         { idleMs: 60_000 },

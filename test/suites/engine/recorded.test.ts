@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAnswerFold } from "../../../src/engines/openai-compatible/answer-fold.ts";
 import { chunkSchema } from "../../../src/engines/openai-compatible/chunk.schema.ts";
-import { createEventStream } from "../../../src/engines/openai-compatible/event-stream.ts";
+import { createEventStream, type StreamEvent } from "../../../src/engines/openai-compatible/event-stream.ts";
 import type { RoundResult } from "../../../src/ports/engine.port.ts";
 import { modelOf, requestOf, run, streamed, textOf } from "./engine-bench.ts";
 import { flush, rawServer, stream, type RawServer } from "./raw-server.ts";
@@ -69,12 +69,16 @@ const EXPECTED: { [name: string]: Partial<RoundResult> } = {
   },
 };
 
-/** Decodes and folds without a socket, so that the cut is exactly where the test puts it. */
-function foldPieces(pieces: Uint8Array[]): RoundResult {
+/** Without a socket, so that the cut is exactly where the test puts it. */
+function decode(pieces: Uint8Array[]): StreamEvent[] {
   const decoder = createEventStream();
+  return [...pieces.flatMap((piece) => decoder.push(piece)), ...decoder.end()];
+}
+
+function foldPieces(pieces: Uint8Array[]): RoundResult {
   const fold = createAnswerFold({ emit: () => undefined, model: "m", contextWindow: 8192, noCalls: false });
   let ended = false;
-  for (const { data } of [...pieces.flatMap((piece) => decoder.push(piece)), ...decoder.end()]) {
+  for (const { data } of decode(pieces)) {
     if (data === "[DONE]") ended = true;
     else fold.add(chunkSchema.parse(JSON.parse(data)));
   }
@@ -102,12 +106,12 @@ describe.each(files)("the stream %s", (name) => {
 
   // G36: a character split over two network chunks became replacement characters
   it("becomes the same cut in two at any byte, with LF and with CRLF", () => {
-    const whole = foldPieces([bytes]);
+    // The events are compared, not what is folded from them: the fold sees nothing else.
+    const whole = JSON.stringify(decode([bytes]));
     for (const all of [bytes, Buffer.from(bytes.toString("utf8").replaceAll("\n", "\r\n"))]) {
       const wrong: number[] = [];
       for (let at = 0; at <= all.length; at += 1) {
-        const cut = foldPieces([all.subarray(0, at), all.subarray(at)]);
-        if (JSON.stringify(cut) !== JSON.stringify(whole)) wrong.push(at);
+        if (JSON.stringify(decode([all.subarray(0, at), all.subarray(at)])) !== whole) wrong.push(at);
       }
       expect(wrong).toEqual([]);
     }
@@ -118,33 +122,54 @@ describe.each(files)("the stream %s", (name) => {
   });
 
   // G37: a stream that just ended counted as a normal end, and half a call was run
-  it.each(["a clean end", "a reset"])("closed after any of its events by %s is whole, cut, or STREAM_CUT, and a cut one has only what came", async (how) => {
-    const parts = bytes.toString("utf8").split(/(?<=\n\n)/);
-    const finishAt = parts.findIndex((part) => /"finish_reason":"/.test(part));
-    const whole = foldPieces([bytes]);
-    for (let upTo = 0; upTo < parts.length; upTo += 1) {
-      server.answerWith(async (response) => {
-        stream(response);
-        response.flushHeaders();
-        await flush(response, `: begin\n\n${parts.slice(0, upTo).join("")}`);
-        if (how === "a clean end") response.end();
-        else response.socket?.resetAndDestroy();
-      });
-      const { result, error, events } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"));
-      const seen = streamed(events);
-      if (error) {
-        expect(error).toMatchObject({ retryable: true });
-        expect(["STREAM_CUT", "PROVIDER_UNREACHABLE"]).toContain(error.code);
-        expect(seen).toBe("");
-        continue;
+  it.each(["a clean end", "a reset"])(
+    "closed after any of its events by %s is whole, cut, or STREAM_CUT, and a cut one has only what came",
+    async (how) => {
+      const parts = bytes.toString("utf8").split(/(?<=\n\n)/);
+      const finishAt = parts.findIndex((part) => /"finish_reason":"/.test(part));
+      const whole = foldPieces([bytes]);
+      for (let upTo = 0; upTo < parts.length; upTo += 1) {
+        server.answerWith(async (response) => {
+          stream(response);
+          response.flushHeaders();
+          await flush(response, `: begin\n\n${parts.slice(0, upTo).join("")}`);
+          if (how === "a clean end") response.end();
+          else response.socket?.resetAndDestroy();
+        });
+        const { result, error, events } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"));
+        const seen = streamed(events);
+        if (error) {
+          expect(error).toMatchObject({ retryable: true });
+          expect(["STREAM_CUT", "PROVIDER_UNREACHABLE"]).toContain(error.code);
+          expect(seen).toBe("");
+          continue;
+        }
+        expect(textOf(result)).toBe(seen);
+        expect(textOf(whole).startsWith(seen)).toBe(true);
+        if (upTo <= finishAt) expect(result?.finish, `${upTo}`).toBe("cut");
+        // A reset may overtake the last bytes: then it is cut, never silently whole.
+        else if (how === "a clean end") expect(result).toMatchObject({ finish: whole.finish, blocks: whole.blocks, calls: whole.calls });
       }
-      expect(textOf(result)).toBe(seen);
-      expect(textOf(whole).startsWith(seen)).toBe(true);
-      if (upTo <= finishAt) expect(result?.finish, `${upTo}`).toBe("cut");
-      // A reset may overtake the last bytes: then it is cut, never silently whole.
-      else if (how === "a clean end") expect(result).toMatchObject({ finish: whole.finish, blocks: whole.blocks, calls: whole.calls });
-    }
-  });
+    },
+  );
+});
+
+// G37
+it("a stream closed in the middle of an event is cut, or STREAM_CUT when nothing had come; never taken for another language", async () => {
+  const bytes = bytesOf("openrouter-reasoning-tool.sse");
+  const server = await rawServer((response) => void response.end());
+  const wrong: string[] = [];
+  for (let at = 1; at < bytes.length; at += 17) {
+    server.answerWith((response) => {
+      stream(response);
+      response.end(bytes.subarray(0, at));
+    });
+    const { result, error } = await run(engineAt(server.baseUrl), requestOf(modelOf("m"), "go"));
+    if (error ? error.code !== "STREAM_CUT" : !["cut", "tools"].includes(result?.finish ?? ""))
+      wrong.push(`${at}: ${error?.code ?? result?.finish}`);
+  }
+  await server.close();
+  expect(wrong).toEqual([]);
 });
 
 it("every recorded stream has its expectation", () => {

@@ -30,8 +30,8 @@ engineSuite("rehearsal", () => Promise.resolve(inProcess()));
 
 describe("the rehearsal engine", () => {
   it("refuses an invalid script with its file and line", async () => {
-    const { engine, model } = inProcess();
-    const { error } = await run(engine, requestOf(model("rehearsal: 1\nabout: x\nturns: 7\n"), "go"));
+    const under = inProcess();
+    const { error } = await run(under.engine, requestOf(under.model("rehearsal: 1\nabout: x\nturns: 7\n"), "go"));
     expect(error).toMatchObject({ code: "REHEARSAL_INVALID", retryable: false });
     expect(error?.message).toContain("rehearsals/s0.yaml:3:");
   });
@@ -42,15 +42,21 @@ describe("the rehearsal engine", () => {
   });
 
   it("says when a script has nothing to answer", async () => {
-    const { engine, model } = inProcess();
-    const { error } = await run(engine, requestOf(model("rehearsal: 1\nabout: x\nturns: [{ when: { text: only this }, rounds: [{ say: x }] }]\n"), "go"));
+    const under = inProcess();
+    const { error } = await run(
+      under.engine,
+      requestOf(under.model("rehearsal: 1\nabout: x\nturns: [{ when: { text: only this }, rounds: [{ say: x }] }]\n"), "go"),
+    );
     expect(error?.code).toBe("REHEARSAL_NO_ANSWER");
   });
 
   it("streams at the pace of the script", async () => {
-    const { engine, model } = inProcess();
+    const under = inProcess();
     const began = performance.now();
-    await run(engine, requestOf(model("rehearsal: 1\nabout: x\npace: 50\nturns: [{ rounds: [{ say: a b c d e f g h i j k }] }]\n"), "go"));
+    await run(
+      under.engine,
+      requestOf(under.model("rehearsal: 1\nabout: x\npace: 50\nturns: [{ rounds: [{ say: a b c d e f g h i j k }] }]\n"), "go"),
+    );
     expect(performance.now() - began).toBeGreaterThan(180);
   });
 });

@@ -1,14 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ChatMessage } from "../../ports/engine.port.ts";
-import { violationOf } from "../rehearsal/strict-conversation.ts";
-import { repairHistory, UNKNOWN_OUTCOME } from "./repair-history.ts";
+import type { ChatMessage } from "../../../src/ports/engine.port.ts";
+import { violationOf } from "../../../src/engines/rehearsal/strict-conversation.ts";
+import { repairHistory, UNKNOWN_OUTCOME } from "../../../src/engines/shared/repair-history.ts";
 
 const person = (text: string): ChatMessage => ({ role: "user", text });
 const model = (text: string, ...calls: ([string, string?] | string)[]): ChatMessage => ({
   role: "assistant",
   text,
-  calls: calls.map((call) => (typeof call === "string" ? { id: call, name: "x", arguments: "{}" } : { id: call[0], name: "x", arguments: call[1] ?? "{}" })),
+  calls: calls.map((call) =>
+    typeof call === "string" ? { id: call, name: "x", arguments: "{}" } : { id: call[0], name: "x", arguments: call[1] ?? "{}" },
+  ),
 });
 const tool = (callId: string, text = callId): ChatMessage => ({ role: "tool", callId, name: "x", text });
 
@@ -72,7 +74,14 @@ const message: fc.Arbitrary<ChatMessage> = fc.oneof(
   fc.record({
     role: fc.constant("assistant" as const),
     text,
-    calls: fc.array(fc.record({ id, name: fc.constantFrom("x", "", "y"), arguments: fc.oneof(fc.constantFrom("{}", "", '{"a"', "[1]", "null"), fc.json()) }), { maxLength: 3 }),
+    calls: fc.array(
+      fc.record({
+        id,
+        name: fc.constantFrom("x", "", "y"),
+        arguments: fc.oneof(fc.constantFrom("{}", "", '{"a"', "[1]", "null"), fc.json()),
+      }),
+      { maxLength: 3 },
+    ),
   }),
   fc.record({ role: fc.constant("tool" as const), callId: id, name: fc.constantFrom("x", ""), text }),
 );
@@ -96,7 +105,11 @@ describe("whatever the history", () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 8 }), (history) => {
         const { messages, repairs } = repairHistory(history);
-        const normal = history.map((one) => (one.role === "assistant" ? { ...one, calls: one.calls.map((call) => ({ ...call, arguments: call.arguments.trim() === "" ? "{}" : call.arguments })) } : one));
+        const normal = history.map((one) =>
+          one.role === "assistant"
+            ? { ...one, calls: one.calls.map((call) => ({ ...call, arguments: call.arguments.trim() === "" ? "{}" : call.arguments })) }
+            : one,
+        );
         const names = (all: ChatMessage[]) => all.map((one) => (one.role === "tool" ? { ...one, name: "" } : one));
         if (repairs.length === 0) expect(names(messages)).toEqual(names(normal));
       }),
