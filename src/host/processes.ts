@@ -129,14 +129,13 @@ function firstOf(clock: Clock, child: ChildProcess, timeoutMs: number, signal: A
       text += chunk.toString("latin1");
       if (text.includes("\n")) finish({ why: "exit", code: Number.parseInt(text, 10) });
     });
-    status.on("error", () => finish({ why: "exit", code: null }));
+    // Closed without a code: the runner was killed from outside.
+    status.on("close", () => finish({ why: "exit", code: null }));
     child.on("error", (error) => {
       cancelTimer();
       signal.removeEventListener("abort", onAbort);
       reject(new SomoraError("TOOL_FAILED", `The shell could not be started: ${error.message}.`, { hint: "Is /bin/sh there, and is the command shorter than 100,000 characters?", cause: error }));
     });
-    // Killed from outside before it could say its code.
-    child.on("exit", () => status.once("close", () => finish({ why: "exit", code: null })));
   });
 }
 
