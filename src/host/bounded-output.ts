@@ -8,7 +8,7 @@ import type { BoundedText } from "../ports/host.port.ts";
 import { hasCode } from "./files.ts";
 
 /** Kept in memory per stream. */
-export const CAPTURE_BYTES = 256 * 1024;
+const CAPTURE_BYTES = 256 * 1024;
 /** Stored on disk per stream; what comes after is drained and counted. */
 export const STORE_BYTES = 64 * 1024 * 1024;
 /** Of a stream past the disk cap the last bytes are kept as well. */

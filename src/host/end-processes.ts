@@ -9,7 +9,7 @@ import { readProcesses, stillRuns, type ProcessEntry, type ProcessTable } from "
 
 export const GRACE_MS = 2_000;
 /** Alive this long past the kill: lost. */
-export const LOST_AFTER_MS = 5_000;
+const LOST_AFTER_MS = 5_000;
 const LOOK_EVERY_MS = 25;
 
 export interface EndRequest {

@@ -55,7 +55,7 @@ function fromProc(from = 0): ProcessTable {
 }
 
 /** One process, asked now; null when it is gone. */
-export function procEntry(pid: number): ProcessEntry | null {
+function procEntry(pid: number): ProcessEntry | null {
   const stat = readProc(pid, "stat");
   if (stat === null) return null;
   // `pid (comm) state ppid pgrp session …`; comm may hold spaces and brackets, so fields are counted from its end.

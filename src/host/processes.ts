@@ -101,10 +101,19 @@ async function checkedCwd(asked: string | null, base: string): Promise<string> {
 function startRunner(options: ProcessesOptions, scope: CallScope, folder: EffectFolder, request: CommandRequest, cwd: string): ChildProcess {
   const shell = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
   const environment = commandEnvironment(options.environment, homedir(), scope, request.env);
-  return spawn("/bin/sh", ["-c", RUNNER_SCRIPT, "somora-runner", folder.path, shell, request.command, scope.effectKey], {
+  try {
+    return spawnRunner(environment, folder, shell, request.command, scope.effectKey, cwd, options.homeId);
+  } catch (error) {
+    // E2BIG and its kin are thrown at once.
+    throw new SomoraError("TOOL_FAILED", `The command could not be started: ${error instanceof Error ? error.message : String(error)}.`, { hint: "Are command and variables too long for this system? Put the text into a file with file_write and run that.", cause: error });
+  }
+}
+
+function spawnRunner(environment: Record<string, string>, folder: EffectFolder, shell: string, command: string, effectKey: string, cwd: string, homeId: string): ChildProcess {
+  return spawn("/bin/sh", ["-c", RUNNER_SCRIPT, "somora-runner", folder.path, shell, command, effectKey], {
     cwd,
     // The marker of the home stands on the runner from its first instruction; `SOMORA_EFFECT` is set for the command alone.
-    env: { ...environment, SOMORA_HOME_ID: options.homeId, SOMORA_RUNNER: scope.effectKey },
+    env: { ...environment, SOMORA_HOME_ID: homeId, SOMORA_RUNNER: effectKey },
     detached: true,
     stdio: ["ignore", "ignore", "ignore", "pipe"],
   });
@@ -231,7 +240,7 @@ function pause(clock: Clock, ms: number): Promise<void> {
 }
 
 /** After a crash: what the folder tells, with everything of this effect ended first. */
-export async function recoverCommand(options: ProcessesOptions, effectKey: string, folder: EffectFolder): Promise<CommandRecovery> {
+async function recoverCommand(options: ProcessesOptions, effectKey: string, folder: EffectFolder): Promise<CommandRecovery> {
   if ((await readMeta(folder)) === null && !existsSync(folder.path)) return { kind: "not-started" };
   // Read before anything is ended: an exit code that our own signal brings about is not the command's.
   const exitCode = await readExit(folder);
