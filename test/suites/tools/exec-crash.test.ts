@@ -78,7 +78,7 @@ describe("a command of a server that was killed", () => {
     const { ended, lost } = await endLeftovers(homeIdOf(test.home));
     expect(performance.now() - began).toBeLessThan(2_000 + 1_000);
     expect([ended.length >= 6, lost]).toEqual([true, []]);
-    expect([...readProcesses({ fresh: true }).values()].filter((entry) => entry.env("SOMORA_HOME_ID") === homeIdOf(test.home))).toEqual([]);
+    expect([...readProcesses().values()].filter((entry) => entry.env("SOMORA_HOME_ID") === homeIdOf(test.home))).toEqual([]);
     for (const request of requests) expect(await test.room.recover(request)).toMatchObject({ kind: "unknown", known: { stdout: "up\n" } });
   });
   it("of another home is left alone by this home's start", { timeout: 20_000 }, async () => {

@@ -73,7 +73,7 @@ describe("what outlives the shell", () => {
     "with nohup": ["nohup sleep 300 >/dev/null 2>&1 & echo ok", 1],
     "by a double fork": ["(setsid sh -c 'sleep 300 & exec sleep 301' >/dev/null 2>&1 &) ; sleep 0.2; echo ok", 2],
     "as a chatty server": ["(while :; do echo chat; sleep 0.01; done) & echo ok", 1],
-    "ignoring TERM": ["sh -c 'trap \"\" TERM; sleep 300; sleep 301' & sleep 0.1; echo ok", 2],
+    "ignoring TERM": ["sh -c 'trap \"\" TERM; sleep 300 & touch stubborn; wait' & while [ ! -e stubborn ]; do sleep 0.02; done; echo ok", 2],
   };
   for (const [how, [command, least]] of Object.entries(leaves)) {
     it(`${how} is ended and named, and the call returns within 2 s`, async () => {
@@ -124,6 +124,29 @@ describe("a flood", () => {
     expect(data["stdout_bytes"]).toBe(size + 9);
     expect(data["stdout"]).toMatch(/^x+\n\[… \d+ bytes not shown …\]\nx+\nTHE END\n$/u);
     expect(data["hint"]).toContain("All but the last");
+  });
+  it("of eight commands at once leaves the server responsive and ends at its limit", { timeout: 30_000 }, async () => {
+    let longest = 0;
+    let last = performance.now();
+    const beat = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 20);
+    const began = performance.now();
+    const results = await Promise.all(Array.from({ length: 8 }, () => exec("yes", { timeout_ms: 3_000 })));
+    clearInterval(beat);
+    expect(performance.now() - began).toBeLessThan(3_000 + 2_500);
+    expect(longest).toBeLessThan(1_000);
+    expect(results.map((result) => [dataOf(result)["timed_out"], result.endedProcesses])).toEqual(results.map(() => [true, 1]));
+  });
+  it("is bounded and counted as well on a computer without perl", { timeout: 30_000 }, async () => {
+    const bare = await openTestRoom({ ada: { allow: ["exec"] } }, { perl: false });
+    const size = 70 * 1024 * 1024;
+    const data = dataOf(await bare.call("exec", { command: `echo small >&2; head -c ${size} /dev/zero | tr '\\0' x; echo; echo THE END`, timeout_ms: 25_000 }));
+    expect([data["stdout_bytes"], data["stderr"]]).toEqual([size + 9, "small\n"]);
+    expect(data["stdout"]).toMatch(/^x+\n\[… \d+ bytes not shown …\]\nx+\nTHE END\n$/u);
+    expect((await stat(data["full_stdout_file"] as string)).size).toBe(64 * 1024 * 1024);
+    await bare.end();
   });
   it("in one line of 5 MB is shown by its beginning and its end", async () => {
     const data = dataOf(await exec("head -c 5000000 /dev/zero | tr '\\0' y"));
