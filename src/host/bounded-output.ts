@@ -1,24 +1,24 @@
 /**
  * What a command wrote, in bounded memory: the beginning and the end of a stream as text, the middle counted. The stream
- * itself lies in files: `<stream>` up to the disk cap, then `<stream>.tail` with its last bytes and `<stream>.rest` with the
- * count of what came past the cap.
+ * itself lies in files: `<stream>` up to the disk cap, then `<stream>.tail` with its last bytes and, when it has
+ * ended, `<stream>.total` with the count of all.
  */
 import { open, readFile, stat } from "node:fs/promises";
 import type { BoundedText } from "../ports/host.port.ts";
 import { hasCode } from "./files.ts";
 
 /** Kept in memory per stream. */
-export const CAPTURE_BYTES = 256 * 1024;
+const CAPTURE_BYTES = 256 * 1024;
 /** Stored on disk per stream; what comes after is drained and counted. */
 export const STORE_BYTES = 64 * 1024 * 1024;
-/** Of what came past the store cap, the last bytes are kept. */
+/** Of a stream past the disk cap the last bytes are kept as well. */
 export const TAIL_BYTES = 128 * 1024;
 const HEAD_SHARE = 0.6;
 
 export async function readBounded(file: string, capture = CAPTURE_BYTES): Promise<BoundedText> {
   const stored = await sizeOf(file);
-  const dropped = await droppedOf(file);
-  const total = stored + dropped;
+  const total = await totalOf(file, stored);
+  const dropped = total - stored;
   if (total <= capture) {
     const all = await readRange(file, 0, stored);
     return { head: decodeStream(all, true, true), tail: "", omittedBytes: 0, totalBytes: total, droppedBytes: dropped, file };
@@ -81,11 +81,12 @@ async function sizeOf(file: string): Promise<number> {
   }
 }
 
-async function droppedOf(file: string): Promise<number> {
+/** Bytes in all; what is stored while nobody has counted yet. */
+async function totalOf(file: string, stored: number): Promise<number> {
   try {
-    return Number.parseInt(await readFile(`${file}.rest`, "utf8"), 10) || 0;
+    return Math.max(stored, Number.parseInt(await readFile(`${file}.total`, "utf8"), 10) || 0);
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return 0;
+    if (hasCode(error, "ENOENT")) return stored;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The folder of one command, `run/effects/<hash of the effect key>/`: made and synced before the spawn, so that a folder that
  * is missing after a crash means "not started". `stdout` and `stderr` hold the first part of each stream, `*.tail` its end and
- * `*.rest` how much came past the cap, `exit` the shell's exit code, `ended` why we ended it.
+ * `*.total` how much it was, `exit` the shell's exit code, `ended` why we ended it.
  */
 import { mkdir, open, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -32,8 +32,8 @@ const SYSTEM_WRITE = "system folders are read-only for tools";
 
 /** Below the user's home: never read or written. */
 const USER_SECRETS = [".ssh", ".gnupg", ".aws/credentials", ".kube/config", ".netrc", ".git-credentials", ".docker/config.json", ".claude/.credentials.json", ".codex/auth.json", ".grok/auth.json"];
-const SYSTEM_NEVER = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/boot", "/sys", "/proc"];
-const SYSTEM_READ_ONLY = ["/etc", "/usr", "/dev", "/bin", "/sbin", "/lib", "/lib64"];
+const SYSTEM_NEVER = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/boot", "/sys", "/proc", "/private/etc/sudoers", "/private/etc/ssh"];
+const SYSTEM_READ_ONLY = ["/etc", "/usr", "/dev", "/bin", "/sbin", "/lib", "/lib64", "/private/etc", "/System"];
 
 /** Below SOMORA_HOME: never read or written. */
 const HOME_NEVER = ["key", "somora.env", "store", "run", "audit"];

@@ -1,6 +1,6 @@
 /**
  * Who runs on this computer now: pid, parent, group, session, start, and on Linux the environment a process began with.
- * One reading is shared by all who ask within a few milliseconds, so that many stops side by side cost one scan.
+ * One reading is shared by all who ask for one of its age, so that many stops side by side cost one scan.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
@@ -22,16 +22,24 @@ export interface ProcessEntry {
 }
 export type ProcessTable = ReadonlyMap<number, ProcessEntry>;
 
-const SHARED_MS = 15;
-let shared: { at: number; table: ProcessTable } | null = null;
+/** `cost`: how long the reading took. */
+let shared: { began: number; cost: number; table: ProcessTable } | null = null;
 
-/** A reading not older than a few milliseconds, or a fresh one. */
-export function readProcesses({ fresh = false }: { fresh?: boolean } = {}): ProcessTable {
-  const now = performance.now();
-  if (!fresh && shared !== null && now - shared.at < SHARED_MS) return shared.table;
+/**
+ * A reading that began at `since` (`performance.now()`) or later; without it a fresh one. Who waits for something to be gone
+ * asks for one that is younger than the last signal: an older one could miss what was forked in between.
+ */
+export function readProcesses({ since = Number.POSITIVE_INFINITY }: { since?: number } = {}): ProcessTable {
+  if (shared !== null && shared.began >= since) return shared.table;
+  const began = performance.now();
   const table = process.platform === "linux" ? fromProc() : fromPs();
-  shared = { at: performance.now(), table };
+  shared = { began, cost: performance.now() - began, table };
   return table;
+}
+
+/** How long the last reading took: who looks again and again waits longer than that in between. */
+export function readingCost(): number {
+  return shared?.cost ?? 0;
 }
 
 /**
@@ -39,9 +47,9 @@ export function readProcesses({ fresh = false }: { fresh?: boolean } = {}): Proc
  * may have wrapped round since, it is everything.
  */
 export function readProcessesSince(pid: number): ProcessTable {
-  if (process.platform !== "linux") return readProcesses({ fresh: true });
+  if (process.platform !== "linux") return readProcesses();
   const newest = Number(readFileSync("/proc/loadavg", "latin1").trim().split(" ").at(-1));
-  return newest >= pid ? fromProc(pid) : readProcesses({ fresh: true });
+  return newest >= pid ? fromProc(pid) : readProcesses();
 }
 
 function fromProc(from = 0): ProcessTable {
@@ -55,7 +63,7 @@ function fromProc(from = 0): ProcessTable {
 }
 
 /** One process, asked now; null when it is gone. */
-export function procEntry(pid: number): ProcessEntry | null {
+function procEntry(pid: number): ProcessEntry | null {
   const stat = readProc(pid, "stat");
   if (stat === null) return null;
   // `pid (comm) state ppid pgrp session …`; comm may hold spaces and brackets, so fields are counted from its end.

@@ -3,9 +3,9 @@
  * `SOMORA_EFFECT` exist before the act, so that the next start can find both.
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { copyFile, link, mkdir, stat } from "node:fs/promises";
-import { homedir } from "node:os";
+import { homedir, setPriority } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import type { Clock } from "../ports/clock.port.ts";
@@ -13,7 +13,7 @@ import type { BoundedText, CallProcesses, CallScope, CommandRecovery, CommandReq
 import { SomoraError } from "../protocol/errors.ts";
 import { lastLine, readBounded } from "./bounded-output.ts";
 import { commandEnvironment } from "./command-environment.ts";
-import { RUNNER_SCRIPT } from "./command-script.ts";
+import { runnerArguments } from "./command-script.ts";
 import { effectFolder, makeEffectFolder, noteEnded, readEnded, readExit, readMeta, type EffectFolder } from "./effect-folder.ts";
 import { endProcesses, GRACE_MS } from "./end-processes.ts";
 import { hasCode } from "./files.ts";
@@ -27,12 +27,16 @@ const SURVIVOR_GRACE_MS = 500;
 /** The drains end with their stream; one that does not (its holder dropped every trace) is not waited for longer. */
 const DRAIN_MS = 1_000;
 const PROGRESS_EVERY_MS = 500;
+/** Niceness of commands. */
+const STEP_BACK = 5;
 
 export interface ProcessesOptions {
   home: string;
   homeId: string;
   clock: Clock;
   environment: NodeJS.ProcessEnv;
+  /** False: do without perl. */
+  perl?: boolean;
 }
 
 export function createCallProcesses(options: ProcessesOptions, scope: CallScope): CallProcesses {
@@ -66,6 +70,7 @@ async function runCommand(options: ProcessesOptions, scope: CallScope, folder: E
   if (scope.signal.aborted) throw new SomoraError("TOOL_CANCELLED", "Stopped before the command was started.");
   const began = clock.monotonic();
   const child = startRunner(options, scope, folder, request, cwd);
+  stepBack(child.pid);
   const watch = watchProgress(clock, folder, scope);
   try {
     const ending = await firstOf(clock, child, request.timeoutMs, scope.signal);
@@ -101,13 +106,29 @@ async function checkedCwd(asked: string | null, base: string): Promise<string> {
 function startRunner(options: ProcessesOptions, scope: CallScope, folder: EffectFolder, request: CommandRequest, cwd: string): ChildProcess {
   const shell = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
   const environment = commandEnvironment(options.environment, homedir(), scope, request.env);
-  return spawn("/bin/sh", ["-c", RUNNER_SCRIPT, "somora-runner", folder.path, shell, request.command, scope.effectKey], {
-    cwd,
-    // The marker of the home stands on the runner from its first instruction; `SOMORA_EFFECT` is set for the command alone.
-    env: { ...environment, SOMORA_HOME_ID: options.homeId, SOMORA_RUNNER: scope.effectKey },
-    detached: true,
-    stdio: ["ignore", "ignore", "ignore", "pipe"],
-  });
+  try {
+    return spawn("/bin/sh", runnerArguments({ folder: folder.path, shell, command: request.command, effectKey: scope.effectKey, perl: options.perl ?? true }), {
+      cwd,
+      // The marker of the home stands on the runner from its first instruction; `SOMORA_EFFECT` is set for the command alone.
+      env: { ...environment, SOMORA_HOME_ID: options.homeId, SOMORA_RUNNER: scope.effectKey },
+      detached: true,
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
+    });
+  } catch (error) {
+    // E2BIG and its kin are thrown at once.
+    throw new SomoraError("TOOL_FAILED", `The command could not be started: ${error instanceof Error ? error.message : String(error)}.`, { hint: "Are command and variables too long for this system? Put the text into a file with file_write and run that.", cause: error });
+  }
+}
+
+/** What a command computes must not starve the server: its whole session steps back a little. Where that is not possible it stays. */
+function stepBack(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, STEP_BACK);
+    if (process.platform === "linux") writeFileSync(`/proc/${pid}/autogroup`, String(STEP_BACK));
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+  }
 }
 
 interface Ending { why: CommandResult["ended"]; code: number | null }
@@ -129,14 +150,13 @@ function firstOf(clock: Clock, child: ChildProcess, timeoutMs: number, signal: A
       text += chunk.toString("latin1");
       if (text.includes("\n")) finish({ why: "exit", code: Number.parseInt(text, 10) });
     });
-    status.on("error", () => finish({ why: "exit", code: null }));
+    // Closed without a code: the runner was killed from outside.
+    status.on("close", () => finish({ why: "exit", code: null }));
     child.on("error", (error) => {
       cancelTimer();
       signal.removeEventListener("abort", onAbort);
       reject(new SomoraError("TOOL_FAILED", `The shell could not be started: ${error.message}.`, { hint: "Is /bin/sh there, and is the command shorter than 100,000 characters?", cause: error }));
     });
-    // Killed from outside before it could say its code.
-    child.on("exit", () => status.once("close", () => finish({ why: "exit", code: null })));
   });
 }
 
@@ -163,9 +183,9 @@ function createFinder(effectKey: string, runner: number | undefined): (table: Pr
 async function stopCommand(clock: Clock, effectKey: string, child: ChildProcess, folder: EffectFolder, why: "timeout" | "cancelled"): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] }> {
   const note = noteEnded(folder, why);
   const find = createFinder(effectKey, child.pid);
-  // Looked at once before the first signal, so that the runner's parts are known.
-  find(readProcesses());
-  const result = await endProcesses(clock, { find: (table) => find(table).command, graceMs: GRACE_MS, ...(child.pid === undefined ? {} : { group: child.pid }) });
+  // Looked at once before the first signal, so that the runner's parts are known; one reading serves all that stop together.
+  const known = find(readProcesses({ since: performance.now() - 200 })).command;
+  const result = await endProcesses(clock, { find: (table) => find(table).command, known, graceMs: GRACE_MS, ...(child.pid === undefined ? {} : { group: child.pid }) });
   await Promise.race([note, pause(clock, DRAIN_MS)]);
   return result;
 }
@@ -175,8 +195,9 @@ async function endSurvivors(clock: Clock, effectKey: string, child: ChildProcess
   if (find(readProcessesSince(child.pid ?? 0)).command.length === 0) return null;
   const until = clock.monotonic() + OUTLIVE_MS;
   while (clock.monotonic() < until) {
+    const since = performance.now();
     await pause(clock, 25);
-    if (find(readProcesses()).command.length === 0) return null;
+    if (find(readProcesses({ since })).command.length === 0) return null;
   }
   return endProcesses(clock, { find: (table) => find(table).command, graceMs: SURVIVOR_GRACE_MS });
 }
@@ -190,15 +211,22 @@ async function drained(clock: Clock, child: ChildProcess): Promise<void> {
     cancel = clock.setTimer(DRAIN_MS, () => resolve("late"));
   });
   if ((await Promise.race([gone, late])) === "late") {
-    try {
-      process.kill(-child.pid, "SIGKILL");
-    } catch (error) {
-      if (!hasCode(error, "ESRCH", "EPERM")) throw error;
-    }
-    await Promise.race([gone, pause(clock, DRAIN_MS)]);
+    const until = clock.monotonic() + DRAIN_MS;
+    while (signalGroup(child.pid, "SIGKILL") && clock.monotonic() < until) await pause(clock, 10);
   }
   cancel();
   child.stdio[3]?.destroy();
+}
+
+/** False when nobody is in the group any more. */
+function signalGroup(group: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(-group, signal);
+    return true;
+  } catch (error) {
+    if (hasCode(error, "ESRCH", "EPERM")) return false;
+    throw error;
+  }
 }
 
 function watchProgress(clock: Clock, folder: EffectFolder, scope: CallScope): { end(): void } {
@@ -232,7 +260,7 @@ function pause(clock: Clock, ms: number): Promise<void> {
 }
 
 /** After a crash: what the folder tells, with everything of this effect ended first. */
-export async function recoverCommand(options: ProcessesOptions, effectKey: string, folder: EffectFolder): Promise<CommandRecovery> {
+async function recoverCommand(options: ProcessesOptions, effectKey: string, folder: EffectFolder): Promise<CommandRecovery> {
   if ((await readMeta(folder)) === null && !existsSync(folder.path)) return { kind: "not-started" };
   // Read before anything is ended: an exit code that our own signal brings about is not the command's.
   const exitCode = await readExit(folder);
@@ -265,6 +293,6 @@ async function keepOutput(options: ProcessesOptions, agent: string, output: Boun
 
 /** For tests and for the log: is anything with this marker alive? */
 export function livingOf(effectKey: string): number[] {
-  const { command, runner } = createFinder(effectKey, undefined)(readProcesses({ fresh: true }));
+  const { command, runner } = createFinder(effectKey, undefined)(readProcesses());
   return [...command, ...runner].map((entry) => entry.pid);
 }

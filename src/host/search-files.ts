@@ -41,6 +41,7 @@ async function byRipgrep(scope: LookScope, request: SearchRequest, root: string,
     ...(request.caseInsensitive ? ["--ignore-case"] : ["--case-sensitive"]),
     ...(request.regex ? [] : ["--fixed-strings"]),
     ...(request.include === null ? [] : ["--glob", request.include]),
+    ...(root === "/" ? ["--glob", "!/proc", "--glob", "!/sys", "--glob", "!/dev"] : []),
     "--no-require-git", "--no-messages", "--sort", "path", "--regexp", request.pattern, "--",
     isFolder ? "./" : root,
   ];
@@ -154,7 +155,7 @@ async function textForSearch(scope: LookScope, path: string): Promise<string | n
 }
 
 /** A long line becomes a window around the match; the match itself is bounded too. */
-export function shorten(line: string, from: number, to: number): { text: string; truncated: boolean } {
+function shorten(line: string, from: number, to: number): { text: string; truncated: boolean } {
   if (line.length <= WHOLE_LINE) return { text: line, truncated: false };
   const start = Math.max(0, Math.min(from, line.length) - WINDOW);
   const end = Math.min(line.length, Math.min(to, from + WINDOW) + WINDOW);

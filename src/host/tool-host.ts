@@ -24,15 +24,17 @@ export interface ToolHostOptions {
   userHome?: string;
   /** Another ripgrep than the one on the path (`RG_BIN`). */
   ripgrep?: string;
+  /** False: do without perl. */
+  perl?: boolean;
 }
 
-export function createToolHost({ home, clock, environment, userHome, ripgrep }: ToolHostOptions): ToolHost {
+export function createToolHost({ home, clock, environment, userHome, ripgrep, perl }: ToolHostOptions): ToolHost {
   const policy = createPathPolicy({ home, ...(userHome === undefined ? {} : { userHome }) });
   const queue = createQueues();
   const homeId = homeIdOf(home);
   return {
     files: (scope) => createCallFiles({ policy, clock, queue, ...(ripgrep === undefined ? {} : { ripgrep }) }, scope),
-    processes: (scope) => createCallProcesses({ home: policy.home, homeId, clock, environment }, scope),
+    processes: (scope) => createCallProcesses({ home: policy.home, homeId, clock, environment, ...(perl === undefined ? {} : { perl }) }, scope),
     docs: createDocs,
     saveOverflow: (agent, tool, text, extension) => saveOverflow(policy.home, agent, tool, text, extension, clock.now()),
     undo: (agent, changeId) => undoChange(policy, agent, changeId),

@@ -38,7 +38,7 @@ function isGroup(pattern: string): boolean {
 }
 
 /** `name`, `toolset:<tag>` or `prefix*`. */
-export function matches(pattern: string, tool: GatedTool): boolean {
+function matches(pattern: string, tool: GatedTool): boolean {
   if (pattern.startsWith("toolset:")) return pattern === `toolset:${tool.toolset}`;
   return pattern.endsWith("*") ? tool.name.startsWith(pattern.slice(0, -1)) : pattern === tool.name;
 }

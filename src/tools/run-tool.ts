@@ -120,7 +120,9 @@ export function createRunner(options: RunnerOptions): Runner {
       };
       timers.push(clock.setTimer(limit + (call.tool.limits.marginMs ?? 0), () => stop("timeout")));
       signal.addEventListener("abort", onAbort, { once: true });
-      call.tool.run(call.input, call.ports).then(
+      // Async, so that a throw before the first promise is a rejection like any other.
+      const work = async (): Promise<ToolData> => call.tool.run(call.input, call.ports);
+      work().then(
         (data) => settle(() => resolve(data)),
         // What a tool throws because we ended it is our ending, unless it says more itself.
         (error: unknown) => settle(() => reject(ending.signal.aborted && !(error instanceof SomoraError) && !(error instanceof ToolStopped) ? ending.signal.reason : error)),

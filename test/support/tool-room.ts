@@ -27,7 +27,7 @@ export interface TestRoom {
 export interface TestAgent { kind?: "chat" | "builder"; allow?: string[]; deny?: string[]; toolCallTimeoutMs?: number }
 
 /** Agents default to one chat agent `ada` that may use `exec`. */
-export async function openTestRoom(agents: Record<string, TestAgent> = { ada: { allow: ["exec"] } }): Promise<TestRoom> {
+export async function openTestRoom(agents: Record<string, TestAgent> = { ada: { allow: ["exec"] } }, options: { perl?: boolean } = {}): Promise<TestRoom> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "somora-tools-")));
   const [home, userHome, cwd, docs] = ["home", "user", "work", "docs"].map((name) => join(root, name)) as [string, string, string, string];
   for (const folder of [home, userHome, cwd, docs]) await mkdir(folder);
@@ -36,7 +36,7 @@ export async function openTestRoom(agents: Record<string, TestAgent> = { ada: { 
     await writeFile(join(home, "agents", name, "AGENTS.md"), `# ${name}\n`);
   }
   await writeFile(join(docs, "first-hour.md"), "# The first hour\n\nStart it.\n");
-  const host = createToolHost({ home, clock: systemClock, environment: process.env, userHome });
+  const host = createToolHost({ home, clock: systemClock, environment: process.env, userHome, ...options });
   const room = createToolRoom({ settings: settingsOf(home, cwd, agents), clock: systemClock, host, docsFolder: docs });
   let calls = 0;
   const request = (tool: string, input: Json, more: Partial<ToolCallRequest> = {}): ToolCallRequest => {

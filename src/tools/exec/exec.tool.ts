@@ -20,6 +20,7 @@ export const exec = defineTool({
       .min(1)
       .max(100_000)
       .refine((text) => !text.includes("\0"), "may not hold a NUL character")
+      .refine((text) => Buffer.byteLength(text) <= 100_000, "may not be longer than 100,000 bytes; put it into a file and run that")
       .describe("Run by bash (sh where there is none); several lines are fine"),
     cwd: z.string().min(1).optional().describe("Folder to run in: absolute, from ~, or relative to the session's folder, which is the default; must exist"),
     env: z

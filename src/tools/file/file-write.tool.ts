@@ -7,7 +7,7 @@ import { wellFormed } from "../../protocol/well-formed.ts";
 import { defineTool } from "../define-tool.ts";
 
 type Mode = "create" | "overwrite" | "append";
-const input = z.object({
+const INPUT = z.object({
   path: z.string().min(1).describe("Path of the file: absolute, from ~, or relative to the session's folder. Missing folders are made"),
   content: z.string().describe("The text, written as it stands"),
   mode: z.enum(["create", "overwrite", "append"]).default("overwrite").describe("create: refuse when the file exists; overwrite: replace the whole file; append: add at the end, on a line of its own"),
@@ -18,7 +18,7 @@ export const fileWrite = defineTool({
   toolset: "file",
   description:
     "Write a text file as a whole, or append to it. The file is replaced in one step and its former content is kept for undo. To change a part of an existing file use file_patch: it keeps everything else as it is. Read a file before you overwrite it. Prefer this to echo, cat or heredocs in a shell.",
-  input,
+  input: INPUT,
   needs: ["files"],
   repeatable: false,
   async run({ path, content, mode }, { files, cwd }) {
@@ -36,7 +36,7 @@ export const fileWrite = defineTool({
 });
 
 /** Pure, so that after a crash it gives the same again. */
-export function plan(path: string, content: string, mode: Mode, before: Buffer | null): PlannedChange<{ mode: Mode; bytes: number; created: boolean }> {
+function plan(path: string, content: string, mode: Mode, before: Buffer | null): PlannedChange<{ mode: Mode; bytes: number; created: boolean }> {
   if (mode === "create" && before !== null) {
     throw new SomoraError("FILE_EXISTS", `${path} exists already (${before.length} bytes); mode create does not replace it.`, { hint: "Use mode overwrite to replace it, append to add to it, or file_patch to change a part." });
   }

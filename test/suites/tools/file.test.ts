@@ -139,7 +139,7 @@ describe("file_patch", () => {
 });
 
 describe("two writers of one file", () => {
-  it("keeps all of 200 parallel edits of different lines by two agents", async () => {
+  it("keeps all of 200 parallel edits of different lines by two agents", { timeout: 60_000 }, async () => {
     const lines = Array.from({ length: 200 }, (_, index) => `line ${index};`);
     await writeFile(at("shared.txt"), lines.join("\n"));
     const results = await Promise.all(lines.map((line, index) => test.call("file_patch", { path: "shared.txt", old_string: line, new_string: `done ${index};` }, { agent: index % 2 === 0 ? "ada" : "bob" })));
