@@ -1,7 +1,7 @@
 /** Opens a browser where a person sits at a desktop, and only there: not over ssh, not in CI, not without a terminal. */
 import { spawn } from "node:child_process";
 
-export interface Desktop {
+interface Desktop {
   platform: NodeJS.Platform;
   env: Record<string, string | undefined>;
   terminal: boolean;

@@ -22,7 +22,7 @@ export type Checked<Value> = { ok: true; value: Value } | { ok: false; problems:
 
 type Path = (string | number)[];
 
-export interface CheckOptions {
+interface CheckOptions {
   /** As the person knows it. */
   file: string;
   lookup: Lookup;
