@@ -212,21 +212,24 @@ async function drained(clock: Clock, child: ChildProcess): Promise<void> {
   });
   if ((await Promise.race([gone, late])) === "late") {
     const until = clock.monotonic() + DRAIN_MS;
-    while (signalGroup(child.pid, "SIGKILL") && clock.monotonic() < until) await pause(clock, 10);
+    killGroup(child.pid);
+    while (isGroupAlive(child.pid) && clock.monotonic() < until) await pause(clock, 10);
   }
   cancel();
   child.stdio[3]?.destroy();
 }
 
-/** False when nobody is in the group any more. */
-function signalGroup(group: number, signal: NodeJS.Signals): boolean {
+function killGroup(group: number): void {
   try {
-    process.kill(-group, signal);
-    return true;
+    process.kill(-group, "SIGKILL");
   } catch (error) {
-    if (hasCode(error, "ESRCH", "EPERM")) return false;
-    throw error;
+    if (!hasCode(error, "ESRCH", "EPERM")) throw error;
   }
+}
+
+/** What has ended and is only not collected yet does not count. */
+function isGroupAlive(group: number): boolean {
+  return [...readProcessesSince(group).values()].some((entry) => entry.group === group && !entry.zombie);
 }
 
 function watchProgress(clock: Clock, folder: EffectFolder, scope: CallScope): { end(): void } {
