@@ -2,15 +2,15 @@
  * Cuts a growing Markdown text into blocks. What is complete is parsed once and kept; only the last block is parsed again,
  * and a last block that grows long is cut too, so the work for one more piece of text does not grow with the answer.
  */
-import { Lexer, type Token, type Tokens } from "marked";
+import { lex, wordOf, type Cell, type Token } from "./markdown.ts";
 
 export type Block =
   | { kind: "token"; id: number; token: Token; joined: boolean }
   | { kind: "code"; id: number; lang: string; chunks: readonly string[]; open: boolean }
-  | { kind: "table"; id: number; head: Tokens.TableCell[]; rows: readonly Tokens.TableCell[][] };
+  | { kind: "table"; id: number; head: Cell[]; rows: readonly Cell[][] };
 
 const CHUNK_LINES = 60;
-const LONG_PARAGRAPH = 3_000;
+const LONG_PARAGRAPH = 2_000;
 const LONG_LIST = 24;
 const LONG_TABLE = 40;
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n/u;
@@ -24,7 +24,7 @@ export class MarkdownBlocks {
   #done: Block[] = [];
   #next = 0;
   #fence: { id: number; close: RegExp; lang: string; chunks: string[] } | null = null;
-  #table: { id: number; head: string; cells: Tokens.TableCell[]; rows: Tokens.TableCell[][] } | null = null;
+  #table: { id: number; head: string; cells: Cell[]; rows: Cell[][] } | null = null;
   #joined = false;
   /** Characters parsed so far, for the test of that promise. */
   parsed = 0;
@@ -58,14 +58,14 @@ export class MarkdownBlocks {
     if (opened !== null) {
       const marker = opened[1] as string;
       const character = marker[0] === "`" ? "`" : "~";
-      this.#fence = { id: this.#next++, close: new RegExp(`^ {0,3}${character}{${marker.length},}[ \\t]*$`, "mu"), lang: (opened[2] ?? "").trim().split(/\s/u)[0] ?? "", chunks: [] };
+      this.#fence = { id: this.#next++, close: new RegExp(`^ {0,3}${character}{${marker.length},}[ \\t]*$`, "mu"), lang: wordOf(opened[2]), chunks: [] };
       this.#offset += opened[0].length;
       this.#joined = false;
       return null;
     }
     const head = this.#table?.head ?? "";
     this.parsed += tail.length + head.length;
-    const tokens = new Lexer({ gfm: true }).lex(head + tail) as Token[];
+    const tokens = lex(head + tail);
     let last = tokens.length - 1;
     while (last > 0 && tokens[last]?.type === "space") last -= 1;
     let used = -head.length;
@@ -88,56 +88,52 @@ export class MarkdownBlocks {
   }
 
   #keep(token: Token): void {
-    if (token.type === "space" || token.type === "def") {
+    if (token.type === "space") {
       this.#joined = false;
       return;
     }
     if (token.type === "table") {
-      const table = token as Tokens.Table;
-      this.#done.push({ kind: "table", id: this.#table?.id ?? this.#next++, head: table.header, rows: [...(this.#table?.rows ?? []), ...table.rows] });
+      this.#done.push({ kind: "table", id: this.#table?.id ?? this.#next++, head: token.head, rows: [...(this.#table?.rows ?? []), ...token.rows] });
       this.#table = null;
     } else if (token.type === "code") {
-      const code = token as Tokens.Code;
-      this.#done.push({ kind: "code", id: this.#next++, lang: code.lang ?? "", chunks: chunksOf(code.text), open: false });
+      this.#done.push({ kind: "code", id: this.#next++, lang: token.lang, chunks: chunksOf(token.text), open: false });
     } else this.#done.push({ kind: "token", id: this.#next++, token, joined: this.#joined });
     this.#joined = false;
   }
 
   /** A growing block as it is drawn now. Its id is the one it will keep. */
   #show(token: Token): Block[] {
-    if (token.type === "space" || token.type === "def") return [];
+    if (token.type === "space") return [];
     if (token.type === "table") {
-      const table = token as Tokens.Table;
-      return [{ kind: "table", id: this.#table?.id ?? this.#next, head: table.header, rows: [...(this.#table?.rows ?? []), ...table.rows] }];
+      return [{ kind: "table", id: this.#table?.id ?? this.#next, head: token.head, rows: [...(this.#table?.rows ?? []), ...token.rows] }];
     }
-    if (token.type === "code") return [{ kind: "code", id: this.#next, lang: (token as Tokens.Code).lang ?? "", chunks: chunksOf((token as Tokens.Code).text), open: true }];
+    if (token.type === "code") return [{ kind: "code", id: this.#next, lang: token.lang, chunks: chunksOf(token.text), open: true }];
     return [{ kind: "token", id: this.#next, token, joined: this.#joined }];
   }
 
   #cutLong(token: Token, tail: string): boolean {
-    if (token.type === "list" && (token as Tokens.List).items.length > LONG_LIST) {
-      const list = token as Tokens.List;
-      const items = list.items.slice(0, -1);
+    if (token.type === "list" && token.items.length > LONG_LIST) {
+      const items = token.items.slice(0, -1);
       const raw = items.map((item) => item.raw).join("");
       if (!tail.startsWith(raw)) return false;
-      this.#done.push({ kind: "token", id: this.#next++, token: { ...list, items, raw }, joined: this.#joined });
+      this.#done.push({ kind: "token", id: this.#next++, token: { ...token, items, raw }, joined: this.#joined });
       this.#offset += raw.length;
       this.#joined = true;
       return true;
     }
-    if (token.type === "table" && (token as Tokens.Table).rows.length > LONG_TABLE) {
-      const table = token as Tokens.Table;
+    if (token.type === "table" && token.rows.length > LONG_TABLE) {
+      const table = token;
       const lines = table.raw.split("\n");
       const head = this.#table?.head ?? `${lines.slice(0, 2).join("\n")}\n`;
       const kept = lines.slice(0, 2 + table.rows.length - 1).join("\n").length + 1;
-      this.#table = { id: this.#table?.id ?? this.#next++, head, cells: table.header, rows: [...(this.#table?.rows ?? []), ...table.rows.slice(0, -1)] };
+      this.#table = { id: this.#table?.id ?? this.#next++, head, cells: table.head, rows: [...(this.#table?.rows ?? []), ...table.rows.slice(0, -1)] };
       this.#offset += kept - (kept > head.length && tail.startsWith(head) ? 0 : head.length);
       return true;
     }
     if (token.type === "paragraph" && tail.length > LONG_PARAGRAPH * 2) {
       const cut = sentenceEnd(tail, LONG_PARAGRAPH);
       if (cut <= 0) return false;
-      const part = new Lexer({ gfm: true }).lex(tail.slice(0, cut))[0] as Token;
+      const part = lex(tail.slice(0, cut))[0] as Token;
       this.#done.push({ kind: "token", id: this.#next++, token: part, joined: this.#joined });
       this.#offset += cut;
       return true;

@@ -1,8 +1,9 @@
 /** Markdown as React elements: no HTML of the model ever reaches the page, links open outside, pictures are named, not fetched. */
-import type { Token, Tokens } from "marked";
-import { memo, useRef, type ReactNode } from "react";
+import { Fragment, memo, useRef, type ReactNode } from "react";
 import { CodeBlock } from "./code.tsx";
+import type { Cell, ListToken, Token } from "./markdown.ts";
 import { MarkdownBlocks, type Block } from "./markdown-blocks.ts";
+import type { Inline } from "./markdown-inline.ts";
 
 export const Prose = memo(function Prose({ text, open = false }: { text: string; open?: boolean }) {
   const blocks = useRef<MarkdownBlocks>(null);
@@ -32,52 +33,42 @@ function sameBlock(a: Block, b: Block): boolean {
 
 function blockOf(token: Token, joined = false): ReactNode {
   switch (token.type) {
-    case "heading": {
-      const { depth, tokens } = token as Tokens.Heading;
-      return depth <= 2 ? <h3>{inlines(tokens)}</h3> : <h4>{inlines(tokens)}</h4>;
-    }
+    case "heading":
+      return token.depth <= 2 ? <h3>{inlines(token.tokens)}</h3> : <h4>{inlines(token.tokens)}</h4>;
     case "paragraph":
-      return <p>{inlines((token as Tokens.Paragraph).tokens)}</p>;
-    case "text": {
-      const { tokens, text } = token as Tokens.Text;
-      return tokens === undefined ? decode(text) : inlines(tokens);
-    }
-    case "blockquote":
-      return <blockquote>{blocksOf((token as Tokens.Blockquote).tokens)}</blockquote>;
+      return <p>{inlines(token.tokens)}</p>;
+    case "text":
+      return inlines(token.tokens);
+    case "quote":
+      return <blockquote>{blocksOf(token.tokens)}</blockquote>;
     case "list":
-      return <List list={token as Tokens.List} joined={joined} />;
+      return <List list={token} joined={joined} />;
     case "hr":
       return <hr />;
     case "code":
-      return <CodeBlock lang={(token as Tokens.Code).lang ?? ""} chunks={[(token as Tokens.Code).text]} open={false} />;
+      return <CodeBlock lang={token.lang} chunks={[token.text]} open={false} />;
     case "table":
-      return <Table head={(token as Tokens.Table).header} rows={(token as Tokens.Table).rows} />;
-    case "html":
-      return <p>{(token as Tokens.HTML).text.trimEnd()}</p>;
-    default:
+      return <Table head={token.head} rows={token.rows} />;
+    case "space":
       return null;
   }
 }
 
 function blocksOf(tokens: readonly Token[]): ReactNode {
-  return tokens.map((token, at) => (token.type === "text" ? <span key={at}>{blockOf(token)}</span> : <Keyed key={at}>{blockOf(token)}</Keyed>));
+  return tokens.map((token, at) => <Fragment key={at}>{blockOf(token)}</Fragment>);
 }
 
-function Keyed({ children }: { children: ReactNode }): ReactNode {
-  return children;
-}
-
-function List({ list, joined }: { list: Tokens.List; joined: boolean }) {
+function List({ list, joined }: { list: ListToken; joined: boolean }) {
   const items = list.items.map((item, at) => (
-    <li key={at} className={item.task ? "task" : undefined}>
-      {item.task ? <input type="checkbox" checked={item.checked ?? false} readOnly disabled aria-label={item.checked === true ? "done" : "open"} className="mr-2 align-[-2px]" /> : null}
-      {blocksOf(item.tokens.filter((token) => token.type !== "checkbox"))}
+    <li key={at} className={item.task === null ? undefined : "task"}>
+      {item.task === null ? null : <input type="checkbox" checked={item.task} readOnly disabled aria-label={item.task ? "done" : "open"} className="mr-2 align-[-2px]" />}
+      {blocksOf(item.tokens)}
     </li>
   ));
-  return list.ordered ? <ol start={list.start === "" ? 1 : list.start} className={joined ? "joined" : undefined}>{items}</ol> : <ul className={joined ? "joined" : undefined}>{items}</ul>;
+  return list.ordered ? <ol start={list.start} className={joined ? "joined" : undefined}>{items}</ol> : <ul className={joined ? "joined" : undefined}>{items}</ul>;
 }
 
-function Table({ head, rows }: { head: Tokens.TableCell[]; rows: readonly Tokens.TableCell[][] }) {
+function Table({ head, rows }: { head: Cell[]; rows: readonly Cell[][] }) {
   return (
     <div className="table quiet-scroll" tabIndex={0} role="region" aria-label="Table">
       <table>
@@ -88,57 +79,38 @@ function Table({ head, rows }: { head: Tokens.TableCell[]; rows: readonly Tokens
   );
 }
 
-const TableRow = memo(function TableRow({ row }: { row: Tokens.TableCell[] }) {
+const TableRow = memo(function TableRow({ row }: { row: Cell[] }) {
   return <tr>{row.map((cell, at) => <td key={at} style={cell.align === null ? undefined : { textAlign: cell.align }}>{inlines(cell.tokens)}</td>)}</tr>;
 });
 
-function inlines(tokens: readonly Token[] | undefined): ReactNode {
-  return tokens?.map((token, at) => <Keyed key={at}>{inline(token)}</Keyed>);
+function inlines(tokens: readonly Inline[]): ReactNode {
+  return tokens.map((token, at) => <Fragment key={at}>{inlineOf(token)}</Fragment>);
 }
 
-function inline(token: Token): ReactNode {
+function inlineOf(token: Inline): ReactNode {
   switch (token.type) {
-    case "text": {
-      const { tokens, text } = token as Tokens.Text;
-      return tokens === undefined ? decode(text) : inlines(tokens);
-    }
-    case "escape":
-      return (token as Tokens.Escape).text;
+    case "text":
+      return token.text;
     case "strong":
-      return <strong>{inlines((token as Tokens.Strong).tokens)}</strong>;
+      return <strong>{inlines(token.tokens)}</strong>;
     case "em":
-      return <em>{inlines((token as Tokens.Em).tokens)}</em>;
+      return <em>{inlines(token.tokens)}</em>;
     case "del":
-      return <del>{inlines((token as Tokens.Del).tokens)}</del>;
-    case "codespan":
-      return <code>{(token as Tokens.Codespan).text}</code>;
+      return <del>{inlines(token.tokens)}</del>;
+    case "code":
+      return <code>{token.text}</code>;
     case "br":
       return <br />;
-    case "link": {
-      const { href, tokens, title } = token as Tokens.Link;
-      return isOutside(href) ? <a href={href} title={title ?? undefined} target="_blank" rel="noopener noreferrer">{inlines(tokens)}</a> : <span title={href}>{inlines(tokens)}</span>;
-    }
+    case "link":
+      return isOutside(token.href) ? <a href={token.href} target="_blank" rel="noopener noreferrer">{inlines(token.tokens)}</a> : <span title={token.href}>{inlines(token.tokens)}</span>;
     case "image": {
-      const { href, text } = token as Tokens.Image;
-      const name = text === "" ? "picture" : `picture: ${text}`;
-      return isOutside(href) ? <a href={href} target="_blank" rel="noopener noreferrer">{name}</a> : <span>{name}</span>;
+      const name = token.text === "" ? "picture" : `picture: ${token.text}`;
+      return isOutside(token.href) ? <a href={token.href} target="_blank" rel="noopener noreferrer">{name}</a> : <span>{name}</span>;
     }
-    default:
-      return "raw" in token ? token.raw : null;
   }
 }
 
+/** Nothing but web and mail addresses is ever a link: no `javascript:`, no path on this server. */
 function isOutside(href: string): boolean {
   return /^(https?:\/\/|mailto:)/iu.test(href);
-}
-
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→", larr: "←", times: "×", euro: "€" };
-
-function decode(text: string): string {
-  if (!text.includes("&")) return text;
-  return text.replace(/&(#x?[0-9a-f]+|\w+);/giu, (whole, name: string) => {
-    if (!name.startsWith("#")) return ENTITIES[name] ?? whole;
-    const code = name[1]?.toLowerCase() === "x" ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
-    return Number.isFinite(code) && code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
 }
