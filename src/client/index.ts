@@ -10,5 +10,5 @@ export type { Batch, Readable } from "./store.ts";
 export { keepInMemory, openWebSocket, realTime, type Keep, type OpenSocket, type Socket, type Time } from "./surroundings.ts";
 export { timelineOf, type CallItem, type Item } from "./timeline.ts";
 export type { TopicState } from "./topic.ts";
-export { buildTree, countMoves, rowsOf, type Filter, type Shape, type TreeNode, type TreeRow } from "./tree-rows.ts";
+export { buildTree, countMoves, rowsOf, type Filter, type Shape, type TreeNode, type TreeRow, type Voice } from "./tree-rows.ts";
 export { isUnread, type Seen as SeenRows } from "./unread.ts";

@@ -31,6 +31,8 @@ export interface LinkOptions {
 const FIRST_PAUSE = 400;
 const LONGEST_PAUSE = 15_000;
 const PING_EVERY = 10_000;
+/** Not at once: the first snapshots are being drawn, and the number would be theirs. */
+const FIRST_PING = 1_200;
 /** Without an answer to a ping for this long the line counts as dead. */
 const PING_LIMIT = 6_000;
 const WAKE_LIMIT = 2_500;
@@ -115,7 +117,7 @@ export class Link {
       this.#cancelLimit = null;
       this.#set({ status: "live", since: this.#options.time.now(), retryAt: null, heardAt: this.#options.time.now(), tries: 0 });
       for (const topic of this.#topics.values()) this.#sayWatch(topic);
-      this.#ping(PING_LIMIT);
+      this.#cancelPing = this.#options.time.after(FIRST_PING, () => this.#ping(PING_LIMIT));
     };
     socket.onmessage = (text) => {
       if (this.#socket === socket) this.#heard(text);

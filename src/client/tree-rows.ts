@@ -36,7 +36,13 @@ export type Filter = "all" | "run" | "wait" | "you" | "bad";
 
 const SIBLINGS_SHOWN = 20;
 
-export function buildTree(actors: readonly ActorView[], now: number, gone: ReadonlySet<string> = new Set()): TreeNode[] {
+/** What a session's own topic says of it is finer than the tree: an open conversation speaks for its row. */
+export interface Voice {
+  address: string;
+  said: Saying;
+}
+
+export function buildTree(actors: readonly ActorView[], now: number, gone: ReadonlySet<string> = new Set(), voice: Voice | null = null): TreeNode[] {
   const byAddress = new Map(actors.map((actor) => [actor.address, actor]));
   const nodes = new Map<string, TreeNode>();
   for (const actor of actors) if (isShown(actor)) nodes.set(actor.address, nodeOf(actor, now, gone.has(actor.address)));
@@ -46,6 +52,8 @@ export function buildTree(actors: readonly ActorView[], now: number, gone: Reado
     (parent === null ? roots : parent.children).push(node);
   }
   for (const actor of actors) if (actor.kind === "turn") speakFor(actor, nodes, byAddress, now, gone.has(actor.address));
+  const voiced = voice === null ? undefined : nodes.get(voice.address);
+  if (voice !== null && voiced !== undefined) voiced.own = voiced.said = voice.said;
   for (const node of nodes.values()) node.children.sort(byBirth);
   roots.sort((a, b) => (a.kind === "agent" && b.kind === "agent" ? (a.name < b.name ? -1 : 1) : rank(a) - rank(b) || byBirth(a, b)));
   for (const root of roots) climb(root);

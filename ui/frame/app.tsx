@@ -20,7 +20,8 @@ const KeysPage = lazy(() => import("./keys-page.tsx").then((found) => ({ default
 
 export function App({ pairingSaid }: { pairingSaid: string | null }) {
   const link = useLink();
-  const tree = useBuiltTree();
+  const talk = useLastTalk(useRoute());
+  const tree = useBuiltTree(talk);
   if (link.status === "unpaired" && link.heardAt === null) return <Unpaired said={pairingSaid} />;
   return <TreeContext value={tree}><Frame /></TreeContext>;
 }

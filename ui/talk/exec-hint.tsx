@@ -26,7 +26,7 @@ export function ExecHint({ agent, empty }: { agent: string; empty: boolean }) {
   }, [client, agent, empty]);
   if (!off || !empty) return null;
   return (
-    <details className="entry mb-1 text-meta text-ink-3">
+    <details className="mb-1 text-meta text-ink-3">
       <summary className="list-none rail:ml-(--w-gutter) max-rail:py-2"><span className="link cursor-pointer">{agent} may not run commands. What turns it on?</span></summary>
       <div className="mt-1 rail:ml-(--w-gutter)">
         <p>This line in <span className="font-mono text-ink-2">agents/{agent}/agent.yaml</span>:</p>

@@ -35,8 +35,8 @@ export function FirstRun({ agent, line, onStart }: { agent: string; line: AgentL
   }
   return (
     <div className="lane"><div className="pt-10 pb-6 rail:pl-(--w-gutter) max-rail:pt-5">
-      <h2 className="text-page font-strong tracking-tight">{shown.length === 3 ? "Three agents live here." : `${agent} plays a rehearsal.`}</h2>
-      <p className="mt-2 max-w-[60ch] text-prose text-ink-2">{shown.length > 1 ? "They play rehearsals" : "A rehearsal is played here"}: written scripts that drive the real tools on the real server. {anyModel ? "No model is asked by them" : "No model is connected"} and nothing leaves this machine.</p>
+      <h2 className="text-page font-strong tracking-tight">{agents.length === 3 && shown.length === 3 ? "Three agents live here." : `${agent} plays a rehearsal.`}</h2>
+      <p className="mt-2 max-w-[60ch] text-prose text-ink-2">{agents.length === 3 && shown.length === 3 ? "They play rehearsals: written scripts that drive" : shown.length > 1 ? "Like the others below it follows a written script that drives" : "It follows a written script that drives"} the real tools on the real server. {anyModel ? "No model is asked" : "No model is connected"} and nothing leaves this machine.</p>
       {shown.length === 0 ? null : (
         <ul className="mt-4.5 overflow-hidden rounded-3 border border-line bg-raised">
           {shown.toSorted((a, b) => rank(a.name) - rank(b.name)).map((other) => {

@@ -1,5 +1,6 @@
 /** One actor: its address, its sentence, facts or story, and what can be done with it. */
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
+import type { SessionView } from "../../src/protocol/session-view.ts";
 import type { StoryStep } from "../../src/protocol/actor-view.ts";
 import { placeOf, type Address } from "../../src/protocol/ids.ts";
 import { sentenceOf } from "../../src/client/sentence.ts";
@@ -10,11 +11,18 @@ import { onKeys } from "../frame/keys.ts";
 import { page } from "../frame/page-state.ts";
 import { say } from "../frame/toast.tsx";
 import { CopyButton } from "../frame/copy.tsx";
-import { useClient, useFrozenAt } from "../hooks/use-client.ts";
+import { useActors, useClient, useFrozenAt, useReadable } from "../hooks/use-client.ts";
 import { useNow } from "../hooks/use-now.ts";
 import { goTo, talkHref } from "../hooks/use-route.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
+
+/** What the conversation itself says, when it is open beside; the tree knows less. */
+function useSessionSeen({ agent, session }: { agent?: string; session?: string }): SessionView | null {
+  const client = useClient();
+  const store = useMemo(() => (agent === undefined || session === undefined ? client.session("", "") : client.session(agent, session)), [client, agent, session]);
+  return useReadable(store).view;
+}
 
 export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
   const client = useClient();
@@ -23,9 +31,10 @@ export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
   const live = frozenAt === null;
   const now = useNow(live, frozenAt);
   const { actor } = node;
-  const own = node.own === node.said ? sentenceOf({ actor, now, frozenAt }) : node.own;
-  const sentence = node.own.sentence === "" || node.own.mark !== own.mark ? node.own.sentence : own.sentence;
   const place = placeOf(actor.address as Address);
+  const turn = useActors().find((other) => other.kind === "turn" && other.parent === actor.address);
+  const view = useSessionSeen(actor.kind === "session" ? place : {});
+  const { sentence } = sentenceOf({ actor: view === null ? (turn ?? actor) : actor, session: view, now, frozenAt });
   const parked = actor.status === "parked";
   const stoppable = live && !node.past && actor.kind !== "supervisor" && !parked;
   const below = countBelow(node);
