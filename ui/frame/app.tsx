@@ -59,7 +59,7 @@ function Frame() {
       <Strips />
       <Rail route={route} full={home} />
       {route.place === "tree" || route.place === "actor" ? (
-        <main className="flex min-h-0 min-w-0 flex-col rail:col-start-2 rail:col-end-[-1] rail:row-start-2 max-rail:contents-none max-rail:col-start-1 max-rail:row-start-1 max-rail:row-end-5">
+        <main className="flex min-h-0 min-w-0 flex-col rail:col-start-2 rail:col-end-[-1] rail:row-start-2 max-rail:[grid-area:1/1/5/2]">
           <TreePanel key={route.place === "tree" ? route.query : "actor"} open={null} session={null} wide query={route.place === "tree" ? route.query : ""} />
         </main>
       ) : talk === null ? (

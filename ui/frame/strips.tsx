@@ -11,7 +11,7 @@ export function Strips() {
   const server = useServer();
   if (server === null) return null;
   return (
-    <div className="[grid-area:strips] max-rail:row-start-3 max-rail:col-start-1">
+    <div className="[grid-area:strips] max-rail:z-2 max-rail:[grid-area:3/1/4/2]">
       {server.store.state === "stalled" ? <Strip move="bad" mark="stuck">The disk takes no commits since {clockTime(server.store.since)}{server.store.reason === null ? "" : `: ${server.store.reason}`}. What was accepted waits; new messages are kept here; Stop still works.</Strip> : null}
       {server.config.errors.map((error) => (
         <Strip key={`${error.file}:${error.line}:${error.key}`} move="bad" mark="failed">

@@ -6,7 +6,7 @@ import { useNow } from "../hooks/use-now.ts";
 import { useTree } from "../hooks/use-tree.ts";
 import { Mark } from "../marks/mark.tsx";
 
-const PLACE = "max-rail:row-start-2 max-rail:col-start-1 max-rail:border-t-0 max-rail:border-b max-rail:px-3.5 max-rail:gap-3";
+const PLACE = "max-rail:z-1 max-rail:[grid-area:2/1/3/2] max-rail:border-t-0 max-rail:border-b max-rail:px-3.5 max-rail:gap-3";
 
 export function Truth({ home }: { home: boolean }) {
   const link = useLink();

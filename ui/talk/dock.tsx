@@ -1,5 +1,5 @@
 /** Below the log: what happens now in one sentence, what comes next, and your words. */
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { sentenceOf } from "../../src/client/sentence.ts";
 import { clockSpan } from "../../src/client/words.ts";
 import type { ActorView } from "../../src/protocol/actor-view.ts";
@@ -57,6 +57,8 @@ export function NowLine({ view, actor, frozenAt, stopping, armed, stopSaid, onSt
 
 /** The first words carry: up to the first of `. : ; ,` or a preposition. */
 function bold(sentence: string): [string, string] {
+  const was = /^At \d\d:\d\d:\d\d/u.exec(sentence)?.[0];
+  if (was !== undefined) return [was, sentence.slice(was.length)];
   const cut = /^[^\s.:;,]+(?= runs| and \d| for| since|[.:;,])|^[^\s.:;,]+/u.exec(sentence)?.[0] ?? "";
   return [cut, sentence.slice(cut.length)];
 }
@@ -72,6 +74,7 @@ export interface NextProps {
 }
 
 export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAgain }: NextProps) {
+  const [all, setAll] = useState(false);
   const known = new Set([...view.queue.map((entry) => entry.turnId), ...view.steers.map((steer) => steer.steerId), view.active?.turnId]);
   const own = outbox.filter((entry) => entry.turnId === undefined || !known.has(entry.turnId));
   const total = view.queue.length + own.length;
@@ -79,7 +82,7 @@ export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAg
   const offset = view.active === null ? 1 : 0;
   return (
     <Slot name="next">
-      <ul className="quiet-scroll max-h-[30vh] overflow-y-auto text-small [&>li+li]:border-t [&>li+li]:border-line" aria-label="Next">
+      <ul className={`quiet-scroll max-h-[30vh] overflow-y-auto text-small [&>li+li]:border-t [&>li+li]:border-line ${all ? "" : "max-rail:[&>li:nth-child(n+2):not(:last-child)]:hidden"}`} aria-label="Next">
         {view.steers.map((steer) => (
           <Row key={steer.steerId} no="" who="steering" text={steer.text} note={steer.after === null ? "goes in at the next step" : `goes in when ${steer.after} ends`}>
             <button type="button" className="btn bare small" disabled={!live} onClick={() => onTakeBack(steer.steerId, steer.text)}><Icon name="back" /><span className="max-rail:sr-only">Take back</span></button>
@@ -97,6 +100,7 @@ export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAg
             {entry.state === "refused" || entry.state === "kept" ? <button type="button" className="btn bare small" onClick={() => onDrop(entry.clientKey)}><Icon name="back" /><span className="max-rail:sr-only">Take back</span></button> : null}
           </Row>
         ))}
+        <li className={all || total + view.steers.length < 2 ? "hidden" : "rail:hidden"}><button type="button" className="flex min-h-11 w-full items-center gap-1.5 text-ink-2" onClick={() => setAll(true)}>{total + view.steers.length - 1} more<Icon name="down" /></button></li>
       </ul>
     </Slot>
   );

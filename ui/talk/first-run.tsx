@@ -14,7 +14,7 @@ const STARTERS: Record<string, { about: string; action: string; text: string }> 
 };
 const COMMAND = "node bin/somora.mjs model add http://127.0.0.1:11434/v1";
 
-export function FirstRun({ agent, line, onStart }: { agent: string; line: AgentLine | undefined; onStart: (text: string) => void }) {
+export function FirstRun({ agent, line, parked, onStart }: { agent: string; line: AgentLine | undefined; parked: boolean; onStart: (text: string) => void }) {
   const client = useClient();
   const agents = useAgents();
   const shown = agents.filter((other) => other.name in STARTERS && other.rehearsal);
@@ -28,7 +28,7 @@ export function FirstRun({ agent, line, onStart }: { agent: string; line: AgentL
     return (
       <div className="lane"><div className="pt-10 pb-6 rail:pl-(--w-gutter) max-rail:pt-5">
         <h2 className="text-page font-strong tracking-tight [overflow-wrap:anywhere]">{agent}</h2>
-        <p className="mt-2 max-w-[60ch] text-prose text-ink-2">{line.description === "" ? `Nothing was said here yet. ${agent} starts when you write.` : line.description}</p>
+        <p className="mt-2 max-w-[60ch] text-prose text-ink-2">{line.description === "" ? parked ? "Nothing was said here yet." : `Nothing was said here yet. ${agent} starts when you write.` : line.description}</p>
         {line.model === null ? <><p className="mt-3 max-w-[60ch] text-prose text-ink-2">It has no model yet. Any server that speaks the OpenAI format will do:</p><Connect agent={agent} /></> : null}
       </div></div>
     );

@@ -28,10 +28,10 @@ export function TalkHead({ agent, session, view, line }: { agent: string; sessio
     await client.api.deleteSession(agent, session).then(() => goTo(talkHref(agent, "main"))).catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
   };
   return (
-    <header className="flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 max-rail:border-b-0 max-rail:pr-1.5 max-rail:pl-1">
+    <header className="flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 max-rail:mb-(--h-line) max-rail:border-b-0 max-rail:gap-0 max-rail:pr-1.5 max-rail:pl-1">
       <a className="icon-btn rail:!hidden" href="#/" aria-label="Agents"><Icon name="left" /></a>
       <h1 className="min-w-0 flex-1 truncate text-title font-strong" title={`${agent} / ${session}${title === null ? "" : `: ${title}`}`}>
-        {agent} <span className="font-normal text-ink-2">/ {session}</span>
+        {agent} <span className="font-normal text-ink-2">/ {session}</span>{line?.rehearsal === true ? <span className="tag ml-2 align-[1px] font-normal rail:hidden">rehearsal</span> : null}
         {title !== null && title !== session ? <span className="ml-3 text-small font-normal text-ink-3 max-wide:hidden">{title}</span> : null}
       </h1>
       {view === null ? null : <ModelMenu agent={agent} session={session} model={view.model ?? line?.model ?? null} rehearsal={line?.rehearsal ?? false} running={view.active?.model ?? null} live={live} />}
@@ -71,7 +71,7 @@ function ModelMenu({ agent, session, model, rehearsal, running, live }: { agent:
   const isRehearsal = model?.startsWith("rehearsal/") ?? rehearsal;
   const name = isRehearsal ? "rehearsal, no model" : shortName(model);
   return (
-    <Menu label="Model of the next turn" className="flex h-7 max-w-56 min-w-0 items-center gap-1.5 rounded-1 px-2 text-small text-ink-2 hover:bg-fill max-rail:h-11 max-rail:max-w-32" button={<><Icon name="model" /><span className="truncate">{name}</span></>}>
+    <Menu label={`Model of the next turn: ${name}`} className="flex h-7 max-w-56 min-w-0 items-center gap-1.5 rounded-1 px-2 text-small text-ink-2 hover:bg-fill max-rail:h-11 max-rail:px-3" button={<><Icon name="model" /><span className="truncate max-rail:sr-only">{name}</span></>}>
       {(close) => <Models agent={agent} session={session} model={model} running={running} live={live} close={close} />}
     </Menu>
   );

@@ -29,7 +29,7 @@ export function Talk({ agent, session, row }: { agent: string; session: string; 
   const link = useLink();
   if (view === null) {
     return (
-      <main className="flex min-h-0 min-w-0 flex-col [grid-area:talk]">
+      <main className="flex min-h-0 min-w-0 flex-col [grid-area:talk] max-rail:[grid-area:1/1/5/2]">
         <TalkHead agent={agent} session={session} view={null} line={line} />
         <div className="lane flex-1 py-6 text-ink-2" role="status">
           {refused !== null ? <Nowhere agent={agent} session={session} known={line} /> : link.status === "live" || link.status === "connecting" ? "Asking the server." : "No connection to the server; nothing of this conversation is here yet."}
@@ -155,10 +155,10 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
   const onTop = useCallback(() => void client.older(agent, session).catch(() => undefined), [client, agent, session]);
 
   return (
-    <main className="relative flex min-h-0 min-w-0 flex-col [grid-area:talk]">
+    <main className="relative flex min-h-0 min-w-0 flex-col [grid-area:talk] max-rail:[grid-area:1/1/5/2]">
       <TalkHead agent={agent} session={session} view={view} line={line} />
       {empty ? (
-        <div className="quiet-scroll min-h-0 flex-1 overflow-y-auto"><FirstRun agent={agent} line={line} onStart={(text) => send(text, false)} /></div>
+        <div className="quiet-scroll min-h-0 flex-1 overflow-y-auto"><FirstRun agent={agent} line={line} parked={view.parked !== null} onStart={(text) => send(text, false)} /></div>
       ) : (
         <Log
           handle={log}
@@ -178,7 +178,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
           </div>
         )}
         <div className="lane">
-          <ExecHint agent={agent} empty={empty} />
+          <ExecHint agent={agent} empty={empty && view.parked === null} />
           <Slot name="now">
             <NowLine view={view} actor={actor} frozenAt={frozenAt} stopping={stopping !== null && stopping === turnId} armed={armed} stopSaid={stopSaid} onStop={() => void stop()} onResume={() => asked(client.api.resume(sessionAddress(agent, session)))} onHold={(hold) => asked(hold ? client.api.hold(agent, session) : client.api.release(agent, session))} />
           </Slot>
@@ -203,7 +203,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
               running={active !== null}
               after={running?.tool ?? null}
               waiting={view.queue.length + outbox.filter((entry) => entry.state === "kept" || entry.state === "sending").length}
-              blocked={line?.problem ?? null}
+              blocked={line?.problem ?? (view.parked === null ? null : `${agent} is parked; resume it first.`)}
               onSend={send}
               onUp={() => {
                 const own = view.queue.findLast((entry) => entry.origin.kind === "human");

@@ -13,7 +13,7 @@ import { say } from "../frame/toast.tsx";
 import { CopyButton } from "../frame/copy.tsx";
 import { useActors, useClient, useFrozenAt, useReadable } from "../hooks/use-client.ts";
 import { useNow } from "../hooks/use-now.ts";
-import { goTo, talkHref } from "../hooks/use-route.ts";
+import { goTo, talkHref, useRoute } from "../hooks/use-route.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
 
@@ -25,6 +25,7 @@ function useSessionSeen({ agent, session }: { agent?: string; session?: string }
 }
 
 export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
+  const route = useRoute();
   const client = useClient();
   const frozenAt = useFrozenAt();
   const [story, setStory] = useState<StoryStep[] | string | null>(null);
@@ -32,12 +33,13 @@ export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
   const now = useNow(live, frozenAt);
   const { actor } = node;
   const place = placeOf(actor.address as Address);
+  const here = route.place === "talk" && route.agent === place.agent && route.session === (place.session ?? "main");
   const turn = useActors().find((other) => other.kind === "turn" && other.parent === actor.address);
   const view = useSessionSeen(actor.kind === "session" ? place : {});
-  const { sentence } = sentenceOf({ actor: view === null ? (turn ?? actor) : actor, session: view, now, frozenAt });
+  const said = sentenceOf({ actor: view === null ? (turn ?? actor) : actor, session: view, now, frozenAt });
   const parked = actor.status === "parked";
-  const stoppable = live && !node.past && actor.kind !== "supervisor" && !parked;
   const below = countBelow(node);
+  const stoppable = live && !node.past && actor.kind !== "supervisor" && (said.mark !== "idle" || below > 0 || actor.mailbox > 0);
   const tell = (request: Promise<unknown>): void => void request.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
 
   const stop = async (): Promise<void> => {
@@ -58,14 +60,14 @@ export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
 
   return (
     <section className={`quiet-scroll flex-none overflow-y-auto bg-canvas px-4 pt-2.5 pb-3 ${wide ? "border-l border-line max-tree:max-h-[45%] max-tree:border-t max-tree:border-l-0" : "max-h-[55%] border-t border-line"}`} aria-label="Selected">
-      <div className="flex min-w-0 items-center gap-2" data-move={node.own.move}>
-        <Mark name={node.own.mark} still />
+      <div className="flex min-w-0 items-center gap-2" data-move={said.move}>
+        <Mark name={said.mark} still />
         <b className="min-w-0 flex-1 truncate font-strong" title={actor.address}>{place.session !== undefined && place.agent !== undefined && actor.kind === "session" ? `${place.agent} / ${place.session}` : node.name}</b>
         <button type="button" className="btn bare small" aria-pressed={story !== null} disabled={!live && story === null} onClick={toggleStory}>Story</button>
         {parked ? <button type="button" className="btn small main" disabled={!live} onClick={() => tell(client.api.resume(actor.address))}><Icon name="play" />Resume</button> : null}
-        {node.past ? null : <button type="button" className="btn small" disabled={!stoppable && !parked} onClick={() => void stop()}><Icon name="stop" className="!size-3.5" />Stop</button>}
+        {node.past ? null : <button type="button" className="btn small" disabled={!live || (!parked && !stoppable)} onClick={() => void stop()}><Icon name="stop" className="!size-3.5" />Stop</button>}
       </div>
-      <p className="mt-1 leading-[1.3125rem] [overflow-wrap:anywhere]">{sentence}</p>
+      <p className="mt-1 leading-[1.3125rem] [overflow-wrap:anywhere]">{said.sentence}</p>
       <p className="mt-1 flex items-center gap-1 font-mono text-meta [overflow-wrap:anywhere] text-ink-3">{actor.address}<CopyButton text={() => actor.address} what="address" /></p>
       {story === null ? (
         <dl className="mt-2 grid grid-cols-4 gap-x-3 text-meta text-ink-3 max-rail:grid-cols-2 max-rail:gap-y-2">
@@ -75,7 +77,7 @@ export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
           <Fact name="next timer" value={actor.nextTimer === undefined ? "none" : clockSpan(Math.max(0, actor.nextTimer.at - now))} />
         </dl>
       ) : typeof story === "string" ? <p className="mt-2 text-small text-ink-2">{story}</p> : <Story steps={story} />}
-      {place.agent === undefined ? null : <button type="button" className="link mt-2 text-meta max-rail:py-2" onClick={open}>Open {place.agent} / {place.session ?? "main"}</button>}
+      {place.agent === undefined || here ? null : <button type="button" className="link mt-2 text-left text-meta [overflow-wrap:anywhere] max-rail:py-2" onClick={open}>Open {place.agent} / {place.session ?? "main"}</button>}
     </section>
   );
 }
