@@ -68,7 +68,7 @@ function ofRest(session: SessionView, actor: ActorView | null | undefined, now: 
     return saying("idle", `Idle${since}. Nothing runs and nothing waits; ${session.agent} starts when you write.`);
   }
   const last = ofEnd(end, now);
-  if (last.move === "bad" || last.mark === "partial" || last.mark === "degraded") return last;
+  if (last.move !== "none") return last;
   return saying("idle", `Idle since ${atTime(end.at, now)}, nothing waits. Last turn: ${last.word}.`);
 }
 
@@ -117,7 +117,7 @@ function ofActor(actor: ActorView, now: number): Saying {
     const { what, since } = actor.waitingFor;
     const waited = spanWords(Math.max(0, now - since));
     if (/slot/iu.test(what)) return saying("slot", `Waits for ${what} for ${waited}.`);
-    if (/\b(you|person|human)\b/iu.test(what)) return saying("you", `Waits for you for ${waited}: ${endless(what)}.`);
+    if (/\b(you|person|human)\b/iu.test(what)) return saying("you", `Waits for you for ${waited}: ${stopped(what.replace(/^you:?\s*/iu, ""))}`);
     return saying("agent", `Waits for ${what} for ${waited}.`);
   }
   const mark = markOfState(actor);
@@ -188,4 +188,6 @@ function modelName(turn: ActiveTurn): string {
 
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 const endless = (words: string): string => words.trim().replace(/[.!]+$/u, "");
+/** With a full stop, unless it asks. */
+const stopped = (words: string): string => (words.trim().endsWith("?") ? words.trim() : `${endless(words)}.`);
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
