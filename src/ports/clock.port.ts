@@ -15,3 +15,9 @@ export interface Scheduler {
   /** True when the round that began at `beganAt` (monotonic) has used its slice of `sliceMs`. */
   sliceOver(beganAt: number, sliceMs: number): boolean;
 }
+
+/** Days, in the server's own time zone. */
+export interface Calendar {
+  /** `YYYY-MM-DD` of a wall time: the day a cost is booked to. */
+  day(at: number): string;
+}

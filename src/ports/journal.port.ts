@@ -48,6 +48,8 @@ export interface Journal {
   tail(after: { epoch: number; commit: number; n: number }, limit: number): Promise<StoredRow[]>;
   /** In small chunks between commits: superseded actor and part rows older than `before` (wall ms in the head's `at`), payloads nothing names. Returns rows deleted. */
   prune(before: number): Promise<number>;
+  /** Removes what a deleted session left: its transcript, and the superseded rows of actors and parts at and below it. Newest rows (tombstones) and the ledger stay. */
+  erase(session: string): Promise<void>;
   checkpoint(): Promise<void>;
   close(): Promise<void>;
   readonly reader: LogReader;

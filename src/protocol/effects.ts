@@ -13,7 +13,7 @@ export interface MessageEvent {
 
 export type RestartKind = "permanent" | "transient" | "temporary";
 /** What happens past `intensity` restarts within `period`. */
-export type PastBudget = "park" | "fail" | "climb";
+export type PastBudget = "park" | "fail";
 
 export interface ChildSpec {
   restart: RestartKind;
@@ -65,7 +65,8 @@ export interface SpawnEffect {
   /** Watch it in the same step (one `down` comes, K7). */
   watch?: boolean;
 }
-export interface StopEffect { address: Address; reason: Omit<StopReason, "scope"> }
+/** `remove`: a permanent actor goes for good instead of being suspended. */
+export interface StopEffect { address: Address; reason: Omit<StopReason, "scope">; remove?: boolean }
 export interface WatchEffect { address: Address }
 export interface TimerSetEffect {
   id: string;

@@ -48,6 +48,7 @@ export const ERRORS = {
   ACTOR_UNKNOWN: { status: 404, when: "No actor at that address.", again: false },
   ACTOR_FIXED: { status: 409, when: "Root and fixed supervisors cannot be stopped.", again: false },
   NOT_PARKED: { status: 409, when: "Resume was asked for an actor that is not parked.", again: false },
+  CANCELLED: { status: 409, when: "The turn was stopped; `reason` says by whom.", again: false },
   // the server
   STORE_STALLED: { status: 503, when: "The disk does not take commits; what was accepted waits, new commands are refused.", again: true },
   SERVER_STOPPING: { status: 503, when: "The server drains.", again: true },
@@ -78,6 +79,7 @@ export const ERRORS = {
   // tools
   TOOL_UNKNOWN: { status: 404, when: "No tool of that name; close names are given.", again: false },
   TOOL_DENIED: { status: 403, when: "The agent's rules hide the tool.", again: false },
+  TOOL_UNAVAILABLE: { status: 409, when: "What the tool needs is not configured or not there; it is named.", again: true },
   TOOL_INPUT_INVALID: { status: 400, when: "The input does not fit the tool's schema; the field is named.", again: false },
   TOOL_INPUT_BROKEN: { status: 400, when: "The arguments are not valid JSON; the position is named.", again: false },
   TOOL_TIMEOUT: { status: 504, when: "The call ran past its time limit and was ended.", again: true },

@@ -41,7 +41,7 @@ export class Parts<Value extends Json = Json> {
     return size;
   }
 
-  /** In the order of first insertion. An entry that needs another order carries its own number. */
+  /** In no order that survives a restart: an entry that needs one carries its own number. */
   *entries(): IterableIterator<[string, Value]> {
     for (const [key, value] of this.#base) {
       const changed = this.#change.get(key);

@@ -1,0 +1,90 @@
+/** Actors: the living tree, one actor, its story, stop and resume. */
+import type { ActorView, StoryStep } from "../../protocol/actor-view.ts";
+import type { SessionContext } from "../../machines/index.ts";
+import { SomoraError } from "../../protocol/errors.ts";
+import { type Address, placeOf, ROOT } from "../../protocol/ids.ts";
+import type { Json } from "../../protocol/json.ts";
+import { Parts } from "../../protocol/parts.ts";
+import type { ActorsHandle } from "../../ports/handles.port.ts";
+import type { ActorBody, ActorHead } from "../kernel/rows.ts";
+import type { RuntimeParts } from "../runtime-parts.ts";
+
+const STOP_LIMIT_MS = 15_000;
+
+export function actorView(parts: RuntimeParts, address: Address): ActorView | null {
+  const committed = parts.kernel.committed(address);
+  if (!committed) return null;
+  const { agent } = placeOf(address);
+  return {
+    address,
+    birth: committed.birth,
+    kind: committed.kind,
+    ...(agent === undefined ? {} : { persona: agent }),
+    state: committed.state,
+    status: committed.status,
+    parent: committed.parent,
+    since: committed.since,
+    detail: committed.detail,
+    ...(committed.waitingFor === null ? {} : { waitingFor: { what: committed.waitingFor.what, since: committed.waitingFor.since || committed.since } }),
+    pending: committed.pending,
+    mailbox: committed.mailbox,
+    restarts: committed.restarts,
+    ...(committed.parkedReason === null ? {} : { parkedReason: committed.parkedReason }),
+    ...(committed.booked ? { costUsd: committed.costUsd } : {}),
+    ...(committed.nextTimer === null ? {} : { nextTimer: committed.nextTimer }),
+  };
+}
+
+export function actorsHandle(parts: RuntimeParts): ActorsHandle {
+  const { kernel, journal } = parts;
+  return {
+    list(under) {
+      const scope = (under ?? ROOT) as Address;
+      if (!kernel.has(scope)) throw unknown(scope);
+      const views: ActorView[] = [];
+      for (const address of kernel.addresses(scope)) {
+        const view = actorView(parts, address);
+        if (view) views.push(view);
+      }
+      return views;
+    },
+    get(address) {
+      const actor = actorView(parts, address as Address);
+      const relations = kernel.relations(address as Address);
+      if (!actor || !relations) return null;
+      return { actor, context: plain(kernel.context(address as Address)), watches: relations.watches, watchers: relations.watchers, timers: relations.timers, queue: relations.mail };
+    },
+    async story(address, limit) {
+      const rows = await journal.reader.story(address, limit);
+      return rows.flatMap(storyOf).slice(-limit);
+    },
+    async stop(address, reason) {
+      const began = parts.clock.monotonic();
+      const session = kernel.context(address as Address) as unknown as Partial<SessionContext> | null;
+      const queued = session?.queue instanceof Parts ? session.queue.size : 0;
+      const report = await parts.within(STOP_LIMIT_MS, kernel.stop(address as Address, { by: "user", ...(reason === undefined ? {} : { note: reason }) }));
+      const ms = Math.round(parts.clock.monotonic() - began);
+      if (report === null) return { stopped: false, actors: 0, cancelledQueued: 0, processes: 0, ms, ...(kernel.stalled === null ? { stuck: kernel.lost().flatMap((each) => each.processes) } : { stalled: true as const }) };
+      return { stopped: report.lost.length === 0, actors: report.told, cancelledQueued: queued, processes: report.lost.length, ms, ...(report.lost.length > 0 ? { stuck: report.lost } : {}) };
+    },
+    async resume(address) {
+      if (!kernel.resume(address as Address)) throw new SomoraError("NOT_PARKED", address === ROOT ? "No turns are held." : `${address} is not parked.`);
+    },
+  };
+}
+
+function unknown(address: string): SomoraError {
+  return new SomoraError("ACTOR_UNKNOWN", `There is no actor at ${address}.`, { hint: "See `somora actors`." });
+}
+
+/** Collections as plain objects, for people. */
+function plain(context: Record<string, unknown> | null): Json {
+  if (!context) return null;
+  return Object.fromEntries(Object.entries(context).map(([key, value]) => [key, value instanceof Parts ? Object.fromEntries(value.entries()) : value])) as Json;
+}
+
+function storyOf(row: { head: string; body: string | null; epoch: number; commit: number }): StoryStep[] {
+  const head = JSON.parse(row.head) as ActorHead;
+  const body = JSON.parse(row.body ?? "{}") as Partial<ActorBody>;
+  return (body.story ?? []).map((entry) => ({ at: entry.at, epoch: row.epoch, commit: row.commit, eventId: entry.id, type: entry.event.type, from: entry.from, state: entry.crashed ? `crashed: ${entry.crashed.message}` : head.state, effects: entry.effects }));
+}

@@ -1,0 +1,25 @@
+/** One look at one thing: well, or what is wrong and how to mend it. */
+
+export interface Finding {
+  name: string;
+  ok: boolean;
+  /** What was seen. */
+  seen: string;
+  /** Only when it is not well. */
+  mend?: string;
+}
+
+export type Check = () => Promise<Finding>;
+
+/** What the checks need to know; the start-up file gives it. */
+export interface DoctorSettings {
+  nodeVersion: string;
+  /** Where a server would listen. Rejects with CONFIG_INVALID when config.yaml is broken. */
+  listen: () => Promise<{ host: string; port: number }>;
+  home: string;
+  storeFile: string;
+  keyFile: string;
+}
+
+export const well = (name: string, seen: string): Finding => ({ name, ok: true, seen });
+export const unwell = (name: string, seen: string, mend: string): Finding => ({ name, ok: false, seen, mend });

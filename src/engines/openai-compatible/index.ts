@@ -1,0 +1,2 @@
+export { createOpenAiCompatibleEngine, type OpenAiCompatibleParts } from "./openai-compatible.engine.ts";
+export { listModels } from "./list-models.ts";

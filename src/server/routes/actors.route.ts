@@ -1,0 +1,63 @@
+/** The living tree: all actors, one of them, its story; stop and resume. */
+import { z } from "zod";
+import { SomoraError } from "../../protocol/errors.ts";
+import { addressField, numberField } from "../fields.ts";
+import { accepted, ok, route, type Route } from "../route.ts";
+
+export const actorRoutes: readonly Route[] = [
+  route({
+    method: "GET",
+    path: "/actors",
+    summary: "The living tree, as committed.",
+    query: { under: addressField.optional() },
+    answers: "200 `{actors}`",
+    run: ({ query }, { handles }) => ok({ actors: handles.actors.list(query.under) }),
+  }),
+  route({
+    method: "GET",
+    path: "/actor",
+    summary: "One actor: its view, context, timers, watches.",
+    query: { address: addressField },
+    answers: "200 `{actor, context, watches, watchers, timers, queue}`",
+    refuses: ["ACTOR_UNKNOWN"],
+    run: ({ query: { address } }, { handles }) => {
+      const found = handles.actors.get(address);
+      if (found === null) throw new SomoraError("ACTOR_UNKNOWN", `No actor is at ${address}.`, { hint: "`somora actors` lists those that are." });
+      return ok(found);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/story",
+    summary: "What an actor did: its rows over time.",
+    query: { address: addressField, limit: numberField(1, 1_000).default(200) },
+    answers: "200 `{steps}`",
+    refuses: ["ACTOR_UNKNOWN"],
+    run: async ({ query }, { handles }) => ok({ steps: await handles.actors.story(query.address, query.limit) }),
+  }),
+  route({
+    method: "POST",
+    path: "/stop",
+    summary: "Cancel a scope with everything below it.",
+    body: z.strictObject({ address: addressField, reason: z.string().max(1_000).optional() }),
+    answers: "200 `{stopped, actors, cancelledQueued, processes, ms}`; 202 with `stuck` or `stalled` past its limit",
+    refuses: ["ACTOR_UNKNOWN", "ACTOR_FIXED"],
+    whileStopping: true,
+    run: async ({ body }, { handles }) => {
+      const answer = await handles.actors.stop(body.address, body.reason);
+      return answer.stuck !== undefined || answer.stalled !== undefined ? accepted(answer) : ok(answer);
+    },
+  }),
+  route({
+    method: "POST",
+    path: "/resume",
+    summary: "Let a parked actor go on; with `/` the turns that were held after crashes.",
+    body: z.strictObject({ address: addressField }),
+    answers: "200 `{resumed: true}`",
+    refuses: ["ACTOR_UNKNOWN", "NOT_PARKED"],
+    run: async ({ body }, { handles }) => {
+      await handles.actors.resume(body.address);
+      return ok({ resumed: true });
+    },
+  }),
+];

@@ -1,0 +1,4 @@
+/** The shell family. */
+import { exec } from "./exec.tool.ts";
+
+export const execTools = [exec];

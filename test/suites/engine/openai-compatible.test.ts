@@ -1,0 +1,4 @@
+import { engineSuite } from "./engine.suite.ts";
+import { served } from "./served.ts";
+
+engineSuite("openai-compatible", () => served());
