@@ -52,9 +52,7 @@ export interface ToolLine {
   toolset: string;
   description: string;
   /** False: this agent's rules hide it. */
-  offered?: boolean;
-  on?: boolean;
-  allowed?: boolean;
+  visible: boolean;
 }
 
 export class Api {
@@ -81,10 +79,7 @@ export class Api {
   release = (agent: string, session: string): Promise<unknown> => this.#post(`${ofSession(agent, session)}/release`);
   history = (agent: string, session: string, before: number | null, limit = 100): Promise<HistoryPage> =>
     this.#get("/chat/history", { agent, session, limit: String(limit), ...(before === null ? {} : { before: String(before) }) });
-  row = async (agent: string, session: string, seq: number): Promise<HistoryRow> => {
-    const answer = await this.#get<{ row?: HistoryRow } & HistoryRow>("/chat/row", { agent, session, seq: String(seq) });
-    return answer.row ?? answer;
-  };
+  row = async (agent: string, session: string, seq: number): Promise<HistoryRow> => (await this.#get<{ row: HistoryRow }>("/chat/row", { agent, session, seq: String(seq) })).row;
 
   agents = (): Promise<{ agents: Json[] }> => this.#get("/agents");
   createAgent = (request: { name: string; model?: string; description?: string }): Promise<unknown> => this.#post("/agents", request);
@@ -94,19 +89,13 @@ export class Api {
   setModel = (agent: string, session: string, model: string): Promise<unknown> => this.#call("PUT", `${ofSession(agent, session)}/model`, { model });
   clearModel = (agent: string, session: string): Promise<unknown> => this.#call("DELETE", `${ofSession(agent, session)}/model`);
   models = (): Promise<{ models: ModelInfo[] }> => this.#get("/models");
-  addProvider = (request: { baseUrl: string; agent?: string }): Promise<{ models?: (ModelInfo | string)[]; model?: string; ref?: string }> => this.#post("/providers", request);
-  testModel = (model: string): Promise<{ ok?: boolean; model?: string; ms?: number; text?: string; error?: { message: string } }> => this.#post("/models/test", { model });
+  addProvider = (request: { baseUrl: string; agent?: string }): Promise<{ provider: string; refs: string[] }> => this.#post("/providers", request);
+  testModel = (model: string): Promise<{ ok: boolean; model?: string; ms: number; error?: { message: string; hint?: string } }> => this.#post("/models/test", { model });
   tools = (agent: string): Promise<{ tools: ToolLine[] }> => this.#get(`/agents/${part(agent)}/tools`);
-  undoChange = (agent: string, change: string): Promise<{ ok: boolean; error?: { code: string; message: string; hint?: string } }> => this.#post(`/agents/${part(agent)}/changes/${part(change)}/undo`);
+  undoChange = (agent: string, change: string): Promise<{ ok: true; data: { path: string } }> => this.#post(`/agents/${part(agent)}/changes/${part(change)}/undo`);
 
-  actor = async (address: string): Promise<ActorView> => {
-    const answer = await this.#get<{ actor?: ActorView } & ActorView>("/actor", { address });
-    return answer.actor ?? answer;
-  };
-  story = async (address: string): Promise<StoryStep[]> => {
-    const answer = await this.#get<{ steps?: StoryStep[]; story?: StoryStep[] }>("/story", { address });
-    return answer.steps ?? answer.story ?? [];
-  };
+  actor = async (address: string): Promise<ActorView> => (await this.#get<{ actor: ActorView }>("/actor", { address })).actor;
+  story = async (address: string): Promise<StoryStep[]> => (await this.#get<{ steps: StoryStep[] }>("/story", { address })).steps;
   stop = (address: string): Promise<unknown> => this.#post("/stop", { address });
   resume = (address: string): Promise<unknown> => this.#post("/resume", { address });
 

@@ -72,6 +72,11 @@ export function createClient(options: ClientOptions): Client {
     wasLive = isLive;
   });
 
+  // A session that was refused may have been made since.
+  agents.store.subscribe(() => {
+    for (const held of sessions.values()) if (held.watched && held.topic.store.getSnapshot().refused !== null) link.watch(held.topic as Topic<unknown>);
+  });
+
   const topicOf = (agent: string, session: string): { topic: Topic<SessionView>; holders: number; watched: boolean; cancel: (() => void) | null } => {
     const name = TOPIC.session(agent, session);
     let held = sessions.get(name);

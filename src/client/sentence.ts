@@ -113,9 +113,10 @@ function byWhom(error: ErrorBody | undefined): string {
 function ofActor(actor: ActorView, now: number): Saying {
   const span = spanWords(Math.max(0, now - actor.since));
   if (actor.status === "suspended") return saying("idle", `Stopped ${atTime(actor.since, now)}; it goes on when somebody writes.`);
-  if (actor.waitingFor !== undefined) {
-    const { what, since } = actor.waitingFor;
-    const waited = spanWords(Math.max(0, now - since));
+  if (actor.waitingFor !== undefined && !(actor.kind === "turn" && actor.state.endsWith("calling"))) {
+    const { what } = actor.waitingFor;
+    const waited = spanWords(Math.max(0, now - (actor.waitingFor.since || actor.since)));
+    if (actor.kind === "turn") return saying("clock", `Waits for ${what}, ${waited} so far.`);
     if (/slot/iu.test(what)) return saying("slot", `Waits for ${what} for ${waited}.`);
     if (/\b(you|person|human)\b/iu.test(what)) return saying("you", `Waits for you for ${waited}: ${stopped(what.replace(/^you:?\s*/iu, ""))}`);
     return saying("agent", `Waits for ${what} for ${waited}.`);
@@ -124,7 +125,7 @@ function ofActor(actor: ActorView, now: number): Saying {
   const name = actor.kind === "call" ? text(actor.detail["tool"]) ?? "The call" : null;
   switch (mark) {
     case "tool":
-      return saying("tool", `${name ?? "A tool"} runs for ${span}.`, actor.kind === "call" ? { word: "running" } : {});
+      return saying("tool", `${name ?? "A tool"} runs for ${span}${typeof actor.detail["limitMs"] === "number" ? `; it is cut at ${spanWords(actor.detail["limitMs"])}` : ""}.`, actor.kind === "call" ? { word: "running" } : {});
     case "thinking":
       return saying("thinking", `Waits for the model for ${span}.`);
     case "writing":

@@ -56,15 +56,17 @@ function fromRows(rows: readonly HistoryRow[]): Item[] {
         break;
       case "assistant_message": {
         for (const call of lastOfTurn) call.handled = true;
-        const { blockId, text, attempt, interrupted } = row.data;
-        if (text === "" && interrupted !== true) break;
-        if (interrupted !== true) answer.push(text);
-        items.push({ kind: "text", key: `b:${blockId}`, turnId: row.turnId, at: row.at, text, attempt, open: false, interrupted: interrupted ?? false });
+        const { blockId, text, attempt } = row.data;
+        // a repeated round's earlier text: people may read it, the model does not
+        const interrupted = row.data.interrupted === true || row.data.superseded === true;
+        if (text === "" && !interrupted) break;
+        if (!interrupted) answer.push(text);
+        items.push({ kind: "text", key: `b:${blockId}`, turnId: row.turnId, at: row.at, text, attempt, open: false, interrupted });
         break;
       }
       case "thinking":
         for (const call of lastOfTurn) call.handled = true;
-        items.push({ kind: "thought", key: `b:${row.data.blockId}`, turnId: row.turnId, at: row.at, text: row.data.text, open: false, interrupted: row.data.interrupted ?? false, ms: row.data.ms });
+        items.push({ kind: "thought", key: `b:${row.data.blockId}`, turnId: row.turnId, at: row.at, text: row.data.text, open: false, interrupted: row.data.interrupted === true || row.data.superseded === true, ms: row.data.ms });
         break;
       case "tool_call": {
         for (const call of lastOfTurn) call.handled = call.row?.data.round !== row.data.round;

@@ -38,7 +38,7 @@ export interface Turn {
   /** Resolves false when the turn was stopped. */
   pause(milliseconds: number): Promise<boolean>;
   say(text: string, options?: { pieces?: number; pause?: number; thinking?: boolean }): Promise<void>;
-  call(tool: string, input: Json, options: { ms?: number; output?: Json; ok?: boolean; code?: string; summary?: string; limitMs?: number; shortened?: { chars: number; shown: number } }): Promise<void>;
+  call(tool: string, input: Json, options: { ms?: number; output?: Json; ok?: boolean; code?: string; summary?: string; limitMs?: number; shortened?: { chars: number; shown: number }; changes?: Json[] }): Promise<void>;
   state(state: string, more?: { until?: number; why?: string }): void;
   readonly stopped: boolean;
 }
@@ -304,7 +304,7 @@ export class FakeServer {
     }
     if (route === "GET /models") return reply(200, { models: this.models });
     if (route === "GET /story") return reply(200, { steps: this.story });
-    if (route === "POST /providers") return reply(201, { models: [{ ref: "local/qwen3" }] });
+    if (route === "POST /providers") return reply(201, { provider: "local", refs: ["local/qwen3"] });
     if (route === "POST /models/test") return reply(200, { ok: true, model: body["model"] ?? "local/qwen3", ms: 1412 });
     if (route === "POST /resume") return this.#resume(String(body["address"]), reply);
     if (route === "POST /stop") return reply(200, { stopped: 1 });
@@ -313,10 +313,10 @@ export class FakeServer {
     const made = /^POST \/agents\/([^/]+)\/sessions$/.exec(route);
     if (made !== null) return this.#make(decodeURIComponent(made[1] as string), String(body["slug"]), reply, refuse);
     const tools = /^GET \/agents\/([^/]+)\/tools$/.exec(route);
-    if (tools !== null) return reply(200, { tools: [{ name: "file_read", toolset: "file", description: "Read a file.", offered: true }, { name: "exec", toolset: "exec", description: "Run a command.", offered: tools[1] === "tinker" }] });
+    if (tools !== null) return reply(200, { tools: [{ name: "file_read", toolset: "file", description: "Read a file.", visible: true }, { name: "exec", toolset: "exec", description: "Run a command.", visible: tools[1] === "tinker" }] });
     const changed = /^(POST|PUT|PATCH|DELETE) \/agents\/([^/]+)\/sessions\/([^/]+)(\/\w+)?$/.exec(route);
     if (changed !== null) return this.#change(changed, body, reply);
-    if (/^POST \/agents\/[^/]+\/changes\/[^/]+\/undo$/.test(route)) return reply(200, { ok: true, data: {} });
+    if (/^POST \/agents\/[^/]+\/changes\/[^/]+\/undo$/.test(route)) return reply(200, { ok: true, data: { path: "blurbs/031.md" } });
     if (route === "POST /agents") {
       this.addAgent(agentLine(String(body["name"]), { description: String(body["description"] ?? ""), model: String(body["model"] ?? "rehearsal/guide") }));
       return reply(201, { name: body["name"] ?? null });
@@ -480,7 +480,7 @@ export class FakeServer {
         const code = whole ? options.code : "TOOL_CANCELLED";
         this.session(agent, session, { type: "call.settled", data: { turnId, callId, ok, summary, ms, ...(code === undefined || ok ? {} : { code }) } });
         const output = ok ? { ok: true, data: options.output ?? {} } : { ok: false, error: { code: code ?? "TOOL_FAILED", message: String(options.output ?? "It failed.") } };
-        this.addRow(agent, session, { kind: "tool_result", turnId, data: { callId, ok, output: output as Json, summary, ms, ...(options.shortened === undefined ? {} : { shortened: options.shortened }) } });
+        this.addRow(agent, session, { kind: "tool_result", turnId, data: { callId, ok, output: output as Json, summary, ms, ...(options.shortened === undefined ? {} : { shortened: options.shortened }), ...(options.changes === undefined ? {} : { changes: options.changes }) } });
         this.dropActor(`${address}/calls/${callId}`);
         round += 1;
       },

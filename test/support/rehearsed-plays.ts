@@ -23,7 +23,7 @@ export async function play(turn: Turn): Promise<Ending | void> {
     await turn.say("Two sources, one key; the ISBN is the only field both have. So I read both and compare by it.", { thinking: true, pieces: 5, pause: 20 });
     await turn.say("Both files share the ISBN, so I compare by that.", { pieces: 5, pause: 20 });
     await turn.call("file_read", { path: "catalogue/autumn.md" }, { ms: 38, output: { content: "# Autumn\n\n978-3-907114-18-2  The Tide Table", total_lines: 1204 }, summary: "1,204 lines" });
-    await turn.call("file_patch", { path: "blurbs/031.md", old_string: "A novel of the sea.\nPrice: 24.00\n", new_string: "A novel of the sea.\nPrice: 26.50\nGross price in the Swiss edition.\n" }, { ms: 61, output: { path: "blurbs/031.md", replacements: 1, change_id: "chg_1" } });
+    await turn.call("file_patch", { path: "blurbs/031.md", old_string: "A novel of the sea.\nPrice: 24.00\n", new_string: "A novel of the sea.\nPrice: 26.50\nGross price in the Swiss edition.\n" }, { ms: 61, output: { path: "blurbs/031.md", replacements: 1 }, changes: [{ id: "chg_0123456789abcdef0123", path: "blurbs/031.md", kind: "changed", added: 2, removed: 1, diff: "--- a\n+++ b\n@@ -1,2 +1,3 @@\n A novel of the sea.\n-Price: 24.00\n+Price: 26.50\n+Gross price in the Swiss edition.\n" }] });
     await turn.call("exec", { command: "node compare.mjs --by isbn" }, { ms: 2_000, output: { ok: true, exit_code: 0, stdout: "61 titles are in both lists\n 4 prices differ         list 2 Nov, catalogue 19 Oct\n 3 titles have no price  978-3-907114-18-2, -26-7, -31-1", stderr: "", ms: 2000 }, limitMs: 300_000 });
     if (!turn.stopped) await turn.say(ANSWER, { pieces: 60, pause: 40 });
     return undefined;

@@ -22,7 +22,7 @@ export function App({ pairingSaid }: { pairingSaid: string | null }) {
   const link = useLink();
   const talk = useLastTalk(useRoute());
   const tree = useBuiltTree(talk);
-  if (link.status === "unpaired" && link.heardAt === null) return <Unpaired said={pairingSaid} />;
+  if (link.status === "unpaired") return <Unpaired said={pairingSaid} />;
   return <TreeContext value={tree}><Frame /></TreeContext>;
 }
 

@@ -1,5 +1,5 @@
 /** Tool cards: one line each, born at their final height; consecutive ones share a frame. */
-import { memo, useMemo, useState } from "react";
+import { memo, useEffect, useMemo, useState } from "react";
 import { characters, clockSpan, middle, shortSpan } from "../../src/client/words.ts";
 import type { CallItem } from "../../src/client/timeline.ts";
 import type { CallView } from "../../src/protocol/session-view.ts";
@@ -10,9 +10,12 @@ import { CopyButton } from "../frame/copy.tsx";
 import { say } from "../frame/toast.tsx";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
-import { aboutOf, cardWords, changeIdOf, changeOf, fieldsOf, resultOf, textOf } from "./call-words.ts";
-import { diffLines } from "./diff.ts";
+import { aboutOf, cardWords, changesOf, fieldsOf, planOf, resultOf, textOf, type Change } from "./call-words.ts";
+import { diffLines, readDiff, type DiffLine } from "./diff.ts";
 import { Lines } from "./lines.tsx";
+
+/** A shortened result up to this size is fetched whole when its card opens. */
+const WHOLE_BY_ITSELF = 600_000;
 
 export interface CallContext {
   agent: string;
@@ -73,8 +76,9 @@ function CallBody({ call, live, agent, session }: { call: CallItem; live: CallVi
   const seen = whole ?? call;
   const text = useMemo(() => textOf(seen), [seen]);
   const { data, error } = resultOf(seen);
-  const change = changeOf(call);
-  const changeId = changeIdOf(call);
+  const changes = changesOf(call);
+  const plan = changes.length > 0 ? null : planOf(call);
+  const drawn = changes.length > 0 || plan !== null;
   const shortened = call.result?.data.shortened;
   const file = typeof data["full_output_file"] === "string" ? data["full_output_file"] : null;
   const many = text.length > 2_000 && text.split("\n").length > 40;
@@ -83,35 +87,34 @@ function CallBody({ call, live, agent, session }: { call: CallItem; live: CallVi
     const row: HistoryRow = await client.api.row(agent, session, call.result.seq);
     if (row.kind === "tool_result") setWhole({ ...call, result: { ...row, data: withoutShortened(row.data) } });
   };
-  const undo = async (): Promise<void> => {
-    if (changeId === null) return;
-    try {
-      const answer = await client.api.undoChange(agent, changeId);
-      say(answer.ok ? `${change.path ?? "The file"} is as it was before.` : (answer.error?.message ?? "It could not be put back."));
-    } catch (failed) {
-      say(failed instanceof Error ? failed.message : "It could not be put back.");
-    }
+  const undo = (change: Change): void => {
+    client.api.undoChange(agent, change.id).then(({ data: done }) => say(`${done.path} is as it was before.`), (failed: unknown) => say(failed instanceof Error ? failed.message : "It could not be put back."));
   };
+  const short = shortened !== undefined && shortened.chars <= WHOLE_BY_ITSELF;
+  useEffect(() => {
+    if (short) void loadWhole().catch(() => undefined); // the shortened one stays, with its button
+  }, [short]); // eslint-disable-line react-hooks/exhaustive-deps
   return (
     <>
       <div className="px-2.5 pb-2.5 pl-[2.1875rem] text-small text-ink-2 max-rail:pl-2.5">
         {error !== null ? <ErrorWords error={error} interrupted={call.result?.data.interrupted ?? false} /> : null}
         {call.row?.data.broken === undefined ? null : <p>The arguments were {call.row.data.broken.kind === "cut" ? "cut off" : "not valid JSON"}: {call.row.data.broken.error}</p>}
-        {change.before !== null && change.after !== null ? <Diff before={change.before} after={change.after} /> : isObvious(call) ? null : <Input call={call} />}
+        {changes.map((change) => <Diff key={change.id} lines={readDiff(change.diff)} />)}
+        {plan !== null ? <Diff lines={diffLines(plan.before, plan.after)} /> : drawn || isObvious(call) ? null : <Input call={call} />}
         {live?.progress === undefined || call.result !== null ? null : <pre className="out whitespace-pre-wrap">{live.progress}</pre>}
-        {error === null && !many && text !== "" && change.after === null ? <pre className={`out quiet-scroll max-h-96 overflow-auto ${wrap ? "[overflow-wrap:anywhere] whitespace-pre-wrap" : ""}`} tabIndex={0} aria-label="Output">{text}</pre> : null}
+        {error === null && !many && text !== "" && !drawn ? <pre className={`out quiet-scroll max-h-96 overflow-auto ${wrap ? "[overflow-wrap:anywhere] whitespace-pre-wrap" : ""}`} tabIndex={0} aria-label="Output">{text}</pre> : null}
         {call.result === null && live?.settled === undefined ? null : (
           <div className="mt-1.5 flex flex-wrap items-center gap-x-3.5 gap-y-1 text-meta text-ink-3 empty:hidden">
             {shortened === undefined || whole !== null ? null : <span>shortened: {characters(shortened.shown)} of {characters(shortened.chars)}</span>}
             {shortened === undefined || whole !== null ? null : <button type="button" className="link" onClick={() => void loadWhole()}>Whole row</button>}
             {file === null ? null : <span>whole file: <span className="font-mono text-ink-2">{file}</span></span>}
-            {changeId === null ? null : <button type="button" className="link" onClick={() => void undo()}>Undo this change</button>}
-            {text === "" || error !== null || change.after !== null ? null : <CopyButton text={() => text} what="output" word />}
-            {text.includes("\n") && !many && error === null && change.after === null ? <button type="button" className="link" onClick={() => setWrap(!wrap)}>{wrap ? "No wrap" : "Wrap"}</button> : null}
+            {changes.map((change) => <button key={change.id} type="button" className="link" title={change.path} onClick={() => undo(change)}>Undo this change{changes.length > 1 ? `: ${middle(change.path, 30)}` : ""}</button>)}
+            {text === "" || error !== null || drawn ? null : <CopyButton text={() => text} what="output" word />}
+            {text.includes("\n") && !many && error === null && !drawn ? <button type="button" className="link" onClick={() => setWrap(!wrap)}>{wrap ? "No wrap" : "Wrap"}</button> : null}
           </div>
         )}
       </div>
-      {many && error === null ? <Lines text={text} /> : null}
+      {many && error === null && !drawn ? <Lines text={text} /> : null}
     </>
   );
 }
@@ -154,8 +157,7 @@ function Input({ call }: { call: CallItem }) {
   );
 }
 
-function Diff({ before, after }: { before: string; after: string }) {
-  const lines = useMemo(() => diffLines(before, after), [before, after]);
+function Diff({ lines }: { lines: DiffLine[] }) {
   return (
     <pre className="out quiet-scroll max-h-96 overflow-auto" tabIndex={0} aria-label="Change">
       {lines.slice(0, 400).map((line, at) => (

@@ -44,7 +44,7 @@ export function cardWords(call: CallItem, live: CallView | undefined, running: b
     return { mark: "interrupted", move: call.handled ? "none" : "bad", word: "no result", loud: true };
   }
   const { data, error } = resultOf(call);
-  const code = words(error?.["code"]) ?? settled?.code;
+  const code = words(error?.["code"]) ?? call.result?.data.code ?? settled?.code;
   if (ok) return { mark: "done", move: "none", word: goodWord(call, data, settled?.summary), loud: false };
   const move: Move = call.handled ? "none" : "bad";
   if (call.result?.data.interrupted === true || code === "TOOL_INTERRUPTED") return { mark: "interrupted", move, word: "interrupted", loud: true };
@@ -69,35 +69,34 @@ function goodWord(call: CallItem, data: Fields, settled: string | undefined): st
 }
 
 function diffCount(call: CallItem): string | null {
-  const { before, after } = changeOf(call);
-  if (before === null || after === null) return null;
-  const lines = (text: string): number => (text === "" ? 0 : text.replace(/\n$/u, "").split("\n").length);
-  return `+${grouped(lines(after))} −${grouped(lines(before))}`;
+  const changes = changesOf(call);
+  if (changes.length === 0) return null;
+  const sum = (of: "added" | "removed"): number => changes.reduce((all, change) => all + change[of], 0);
+  return `+${grouped(sum("added"))} −${grouped(sum("removed"))}`;
 }
 
-/** Old and new text of a call that changes a file. */
-export function changeOf(call: CallItem): { before: string | null; after: string | null; path: string | null } {
+export interface Change {
+  id: string;
+  path: string;
+  added: number;
+  removed: number;
+  diff: string;
+}
+
+/** Files the call changed, each kept as it was before. */
+export function changesOf(call: CallItem): Change[] {
+  return (call.result?.data.changes ?? []).flatMap((value) => {
+    const { id, path, added, removed, diff } = fieldsOf(value as Json);
+    if (typeof id !== "string" || typeof path !== "string") return [];
+    return [{ id, path, added: Number(added ?? 0), removed: Number(removed ?? 0), diff: words(diff) ?? "" }];
+  });
+}
+
+/** What a call is about to change, until its result is there: old and new text of its input. */
+export function planOf(call: CallItem): { before: string; after: string } | null {
   const input = fieldsOf(call.input);
-  const path = words(input["path"]) ?? null;
-  const either = (...keys: string[]): string | null => {
-    for (const key of keys) if (typeof input[key] === "string") return input[key];
-    return null;
-  };
-  if (call.tool === "file_patch") return { before: either("old_string", "old_text", "old", "find"), after: either("new_string", "new_text", "new", "replace"), path };
-  if (call.tool === "file_write") return { before: "", after: either("content", "text"), path };
-  return { before: null, after: null, path };
-}
-
-/** The kept copy of a changed file, under whichever of its names the tool gives it. */
-export function changeIdOf(call: CallItem): string | null {
-  const { data } = resultOf(call);
-  for (const key of ["change_id", "changeId", "change"]) {
-    const value = data[key];
-    if (typeof value === "string") return value;
-    const id = fieldsOf(value)["id"];
-    if (typeof id === "string") return id;
-  }
-  return null;
+  const [before, after] = call.tool === "file_patch" ? [input["old_string"], input["new_string"]] : call.tool === "file_write" ? ["", input["content"]] : [null, null];
+  return typeof before === "string" && typeof after === "string" ? { before, after } : null;
 }
 
 /** What a result holds as plain text, the way a person reads it. */
@@ -110,9 +109,10 @@ export function textOf(call: CallItem): string {
     const value = words(data[key]);
     if (value !== undefined) return value;
   }
-  for (const key of ["entries", "files", "matches", "results", "items", "pages"]) {
+  for (const key of ["entries", "hits", "files", "matches", "results", "items", "pages"]) {
     const value = data[key];
-    if (Array.isArray(value)) return value.map(lineOf).join("\n");
+    if (Array.isArray(value) && value.length > 0) return value.map(lineOf).join("\n");
+    if (Array.isArray(value) && data["count"] === 0) return "Nothing.";
   }
   const output = call.result?.data.output;
   if (typeof output === "string") return output;
@@ -126,6 +126,6 @@ function lineOf(entry: Json): string {
   if (path === undefined) return JSON.stringify(entry);
   const line = typeof fields["line"] === "number" ? `:${fields["line"]}` : "";
   const rest = words(fields["text"]) ?? words(fields["snippet"]) ?? (typeof fields["size"] === "number" ? `${grouped(fields["size"])} B` : undefined);
-  const folder = fields["type"] === "dir" || fields["type"] === "directory" || fields["kind"] === "folder" || fields["kind"] === "dir" ? "/" : "";
+  const folder = ["dir", "directory", "folder"].includes(String(fields["type"] ?? fields["kind"])) ? "/" : "";
   return `${path}${folder}${line}${rest === undefined ? "" : `  ${rest}`}`;
 }

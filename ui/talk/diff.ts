@@ -30,6 +30,15 @@ export function diffLines(before: string, after: string): DiffLine[] {
   return [...lines, ...a.slice(i).map(gone), ...b.slice(j).map(come)];
 }
 
+/** A unified diff as lines, its file heads left out. */
+export function readDiff(diff: string): DiffLine[] {
+  return diff
+    .replace(/\n$/u, "")
+    .split("\n")
+    .filter((line) => !/^(?:---|\+\+\+) /u.test(line) && !line.startsWith("\\"))
+    .map((line) => (line.startsWith("@@") ? { sign: " ", text: "…" } : { sign: line[0] === "+" || line[0] === "-" ? line[0] : " ", text: line.slice(1) }));
+}
+
 const linesOf = (text: string): string[] => (text === "" ? [] : text.replace(/\n$/u, "").split("\n"));
 const gone = (text: string): DiffLine => ({ sign: "-", text });
 const come = (text: string): DiffLine => ({ sign: "+", text });

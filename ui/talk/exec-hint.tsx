@@ -16,7 +16,7 @@ export function ExecHint({ agent, empty }: { agent: string; empty: boolean }) {
       ({ tools }) => {
         if (gone) return;
         const exec = tools.find((tool) => tool.name === "exec");
-        setOff(exec === undefined || exec.offered === false || exec.on === false || exec.allowed === false);
+        setOff(exec !== undefined && !exec.visible);
       },
       () => undefined, // without the list nothing is claimed about it
     );

@@ -70,14 +70,12 @@ function Connect({ agent }: { agent: string }) {
     setSaid(null);
     try {
       const added = await client.api.addProvider({ baseUrl: address.trim(), agent });
-      const first = added.models?.[0];
-      const ref = added.ref ?? added.model ?? (typeof first === "string" ? first : first?.ref);
+      const [ref] = added.refs;
       if (ref === undefined) setSaid({ good: false, text: "The server is there, but it offers no model." });
       else {
-        const began = Date.now();
         const test = await client.api.testModel(ref);
-        if (test.ok === false) setSaid({ good: false, text: test.error?.message ?? "It did not answer." });
-        else setSaid({ good: true, text: `${test.model ?? ref} answered in ${((test.ms ?? Date.now() - began) / 1000).toFixed(1)} s.` });
+        if (!test.ok) setSaid({ good: false, text: test.error?.message ?? "It did not answer." });
+        else setSaid({ good: true, text: `${test.model ?? ref} answered in ${(test.ms / 1000).toFixed(1)} s.` });
       }
     } catch (error) {
       setSaid({ good: false, text: error instanceof Error ? error.message : String(error) });

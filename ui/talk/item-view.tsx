@@ -138,7 +138,7 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
         {data.outcome === "cancelled" ? <span>{said.sentence.replace(/\.$/u, "").replace(/^C/u, "c")}</span> : null}
         {(data.toolCalls ?? 0) > 0 ? <span>{count(data.toolCalls ?? 0, "tool")}</span> : null}
         {data.ms === undefined ? null : <span>{data.ms < 10_000 ? `${(data.ms / 1000).toFixed(1)} s` : spanWords(data.ms)}</span>}
-        <span title={tokens}>{grouped(usage.input + usage.cacheRead + usage.cacheWrite)} in, {grouped(usage.output)} out</span>
+        {usage.input + usage.cacheRead + usage.cacheWrite + usage.output === 0 ? null : <span title={tokens}>{grouped(usage.input + usage.cacheRead + usage.cacheWrite)} in, {grouped(usage.output)} out</span>}
         <span>{context.rehearsal && data.costUsd === 0 ? "rehearsal, no cost" : money(data.costUsd)}</span>
         <span className="sr-only">{atTime(at, Date.now())}</span>
         <span className="ml-auto opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:opacity-100">
