@@ -52,8 +52,8 @@ export interface RuntimeOptions {
   held?: boolean;
   fatal(why: "fenced" | "store", reason: string): void;
   log(level: "info" | "warn" | "error", message: string): void;
-  /** For tests: charts and drivers that take the place of those of the same name. */
-  replace?: { charts?: ChartDefinition[]; drivers?: Driver[] };
+  /** For tests: charts and drivers that take the place of those of the same name; `wrap` stands between kernel and each driver. */
+  replace?: { charts?: ChartDefinition[]; drivers?: Driver[]; wrap?: (driver: Driver) => Driver };
 }
 
 export interface Runtime {
@@ -97,7 +97,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     clock,
     scheduler: options.scheduler,
     charts: replaced(charts, options.replace?.charts),
-    drivers: replaced(drivers, options.replace?.drivers),
+    drivers: replaced(drivers, options.replace?.drivers).map(options.replace?.wrap ?? ((driver) => driver)),
     specs,
     root,
     held: options.held ?? false,
