@@ -104,7 +104,7 @@ export async function play(stage: Stage, limits: { until: number }): Promise<Cli
   await stage.restart();
   await client.ask("release", (world) => world.runtime.team.release("ada", "main"));
   await client.ask("title", (world) => world.runtime.team.patchSession("ada", "main", { title: "a title" }));
-  await client.until("the gate is reached again", (world) => world.outside.isWaiting("g1"));
+  await client.until("the gate is reached again, or its call is over", (world) => world.outside.isWaiting("g1") || !world.runtime.kernel.has(`${turnAddress(client, "k1")}/calls/1.2` as never));
   stage.world.outside.release("g1");
   await client.until("the limit is met", (world) => world.runtime.kernel.committed(turnAddress(client, "k2"))?.state === "waiting" || over(world, client.accepted.get("k2")));
   limits.until = stage.world.time.now() + 1;
