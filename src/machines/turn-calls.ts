@@ -49,7 +49,7 @@ export function callDown(context: TurnContext, event: DownEvent): Decision<TurnC
   let calls = context.calls.put(call.callId, { ...call, state: "done" });
   const effects = settle(context, call, event, end);
   const next = inOrder(calls).find((each) => each.state === "waiting");
-  if (next && event.reason.kind !== "stopped") {
+  if (next && !context.stopping && event.reason.kind !== "stopped") {
     calls = calls.put(next.callId, { ...next, state: "running" });
     effects.push(...start(context, next));
   }
@@ -81,7 +81,8 @@ function wordsFor(code: string, event: DownEvent): string {
   return "Interrupted: the server died while it ran. Outcome unknown, not run again. Look at what it may have done before you repeat it.";
 }
 
-/** A watch on a call that is gone answers at once, so a lost `down` comes again. */
+/** A watch on a call that is gone answers at once, so a lost `down` comes again; the session says again what it wants steered. */
 export function lookAgain(context: TurnContext, _: ResumedEvent): Decision<TurnContext> {
-  return { effects: inOrder(context.calls).filter((call) => call.state === "running").map((call) => ({ type: "watch", params: { address: addressOf(context, call.callId) } })) };
+  const watches = inOrder(context.calls).filter((call) => call.state === "running").map((call): Effect => ({ type: "watch", params: { address: addressOf(context, call.callId) } }));
+  return { effects: [...watches, { type: "send", params: { to: context.sessionAddress, event: { type: "steer.again", turnId: context.turnId } } }] };
 }

@@ -28,10 +28,10 @@ export const turnMachine = setup({
     wantsTools: ({ context, event }) => event.type === "engine.done" && rounds.wantsTools(context, event),
     mayRetry: ({ context, event }) => event.type === "engine.failed" && rounds.mayRetry(context, event),
     allCallsDone: ({ context }) => !context.stopping && context.calls.find((call) => call.state !== "done") === undefined,
-    askAgain: ({ context, event }) => event.type === "resumed" && rounds.mustAskAgain(context, event),
+    engineGone: ({ event }) => event.type === "resumed" && !event.pending.includes("engine"),
+    prepareGone: ({ event }) => event.type === "resumed" && !event.pending.includes("prepare"),
+    retryGone: ({ event }) => event.type === "resumed" && !event.timers.some((id) => id.startsWith("xstate.after.retry.")),
     mayNotResume: ({ context, event }) => event.type === "resumed" && event.cause === "restart" && context.prepared?.resume === false,
-    afterCrash: ({ event }) => event.type === "resumed" && event.cause === "crash",
-    prepareDropped: ({ event }) => event.type === "resumed" && event.dropped?.name === "prepare",
   },
 }).createMachine({
   context: ({ input }) => ({
@@ -57,7 +57,7 @@ export const turnMachine = setup({
       on: {
         "prepare.done": { target: "calling", actions: decide(rounds.prepared) },
         "prepare.failed": { target: "failed", actions: decide(rounds.failedBy) },
-        resumed: { guard: "prepareDropped", target: "preparing", reenter: true },
+        resumed: [{ guard: "prepareGone", target: "preparing", reenter: true, actions: decide(calls.lookAgain) }, { actions: decide(calls.lookAgain) }],
       },
     },
     calling: {
@@ -74,15 +74,21 @@ export const turnMachine = setup({
         ],
         resumed: [
           { guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) },
-          { guard: "askAgain", target: "calling", reenter: true, actions: decide(rounds.nextAttempt) },
-          { actions: decide(rounds.nextAttempt) },
+          { guard: "engineGone", target: "calling", reenter: true, actions: [decide(rounds.nextAttempt), decide(calls.lookAgain)] },
+          { actions: [decide(rounds.sameAttempt), decide(calls.lookAgain)] },
         ],
       },
     },
     waiting: {
       after: { retry: "calling" },
       // The timer's own event may be what a crash swallowed: then there is nothing to wait for any more.
-      on: { resumed: [{ guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) }, { guard: "afterCrash", target: "calling" }] },
+      on: {
+        resumed: [
+          { guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) },
+          { guard: "retryGone", target: "calling", actions: decide(calls.lookAgain) },
+          { actions: decide(calls.lookAgain) },
+        ],
+      },
     },
     tools: {
       entry: decide(calls.startCalls),

@@ -89,7 +89,7 @@ function applyOne(core: Core, heap: TimerHeap, actor: Actor, effect: Effect, fin
       if (!target || target.ending) return deadLetter(core, to, event.type, actor.address);
       const id = nextId(core) as EventId;
       sent.push(id);
-      return pushMail(core, target, { id, class: "message", from: actor.address, event });
+      return pushMail(core, target, { id, class: "message", from: actor.address, event, ...(core.cause === null ? {} : { cause: core.cause }) });
     }
     case "spawn": {
       const child = spawn(core, actor, effect.params);
