@@ -49,7 +49,7 @@ export function callDown(context: TurnContext, event: DownEvent): Decision<TurnC
   let calls = context.calls.put(call.callId, { ...call, state: "done" });
   const effects = settle(context, call, event, end);
   const next = inOrder(calls).find((each) => each.state === "waiting");
-  if (next && !context.stopping && event.reason.kind !== "stopped") {
+  if (next && context.stoppingSince === null && event.reason.kind !== "stopped") {
     calls = calls.put(next.callId, { ...next, state: "running" });
     effects.push(...start(context, next));
   }

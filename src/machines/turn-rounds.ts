@@ -259,6 +259,7 @@ export function endOf(context: TurnContext): TurnEnd {
     model: context.prepared?.ref ?? "",
     filesWritten: context.filesWritten,
     processes: context.processes,
+    stoppingSince: context.stoppingSince,
     applied: context.applied,
   };
 }
