@@ -40,7 +40,10 @@ export async function stand(options: { full?: boolean } = {}): Promise<Stand> {
 
 let browser: Promise<Browser> | null = null;
 export async function openPage(base: string, options: BrowserContextOptions = {}, hash = ""): Promise<Page> {
-  browser ??= chromium.launch({ executablePath: CHROMIUM ?? "", args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-features=Translate,OptimizationHints"] });
+  browser ??= chromium.launch({
+    executablePath: CHROMIUM ?? "",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-features=Translate,OptimizationHints"],
+  });
   const context = await (await browser).newContext({ viewport: DESKTOP, ...options });
   const opened = await context.newPage();
   const code = process.env["SOMORA_TEST_PAIR"];
@@ -66,5 +69,7 @@ export async function say(opened: Page, text: string): Promise<void> {
 }
 
 export async function settled(opened: Page): Promise<void> {
-  await opened.waitForFunction(() => document.querySelector("main button[title='Esc Esc']") === null && document.querySelectorAll("main [data-key^='e:']").length > 0);
+  await opened.waitForFunction(
+    () => document.querySelector("main button[title='Esc Esc']") === null && document.querySelectorAll("main [data-key^='e:']").length > 0,
+  );
 }
