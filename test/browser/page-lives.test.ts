@@ -69,7 +69,7 @@ describe.skipIf(whyNoBrowser !== null || realServer !== null)(
       await say(page, "words 200000");
       const marks: [number, number][] = [];
       for (let ended = false; !ended;) {
-        await page.waitForTimeout(400);
+        await page.waitForTimeout(120);
         ended = (await page.locator("[data-key^='e:']").count()) > 0;
         if (!ended) marks.push([await shown(), await spent()]);
       }

@@ -2,13 +2,14 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build, type Rollup } from "vite";
 import { describe, expect, it } from "vitest";
+import { asShipped } from "../support/browser-page.ts";
 
 const configFile = fileURLToPath(new URL("../../ui/vite.config.ts", import.meta.url));
 const KB = 1000;
 
 describe("the built page", () => {
   it("loads at most 120 KB of JavaScript and 14 KB of CSS first, gzip, and no font or script from elsewhere", async () => {
-    const { output } = (await build({ configFile, logLevel: "silent", build: { write: false } })) as Rollup.RollupOutput;
+    const { output } = (await asShipped(() => build({ configFile, logLevel: "silent", build: { write: false } }))) as Rollup.RollupOutput;
     const chunks = new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])));
     const entry = [...chunks.values()].find((chunk) => chunk.isEntry);
     const first = new Set<string>();

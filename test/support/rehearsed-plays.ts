@@ -148,7 +148,7 @@ export async function play(turn: Turn): Promise<Ending | void> {
     const line = "A sentence of an answer that goes on and on, with `code` and **weight** in it. ";
     let whole = "";
     for (let at = 0; whole.length < size; at += 1) whole += at % 9 === 8 ? "\n\n" : line;
-    await turn.say(whole.slice(0, size), { pieces: Math.ceil(size / 400), pause: 8 });
+    await turn.say(whole.slice(0, size), { pieces: Math.ceil(size / 400), pause: size > 100_000 ? 20 : 8 });
     return undefined;
   }
   if (/[\u3040-\u30ff]/u.test(text)) {
