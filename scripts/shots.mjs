@@ -10,7 +10,15 @@ import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import { runnerImport } from "vite";
 
-const { values } = parseArgs({ options: { address: { type: "string" }, pair: { type: "string" }, only: { type: "string" }, out: { type: "string" }, chromium: { type: "string", default: "/usr/bin/chromium" } } });
+const { values } = parseArgs({
+  options: {
+    address: { type: "string" },
+    pair: { type: "string" },
+    only: { type: "string" },
+    out: { type: "string" },
+    chromium: { type: "string", default: "/usr/bin/chromium" },
+  },
+});
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = values.out ?? `${root}docs/images`;
 const DESKTOP = { width: 1440, height: 900 };
@@ -29,117 +37,208 @@ const say = async (page, text) => {
   await page.fill("main textarea", text);
   await page.keyboard.press("Enter");
 };
-const open = (page, base, agent, session = "main") => page.goto(`${base}/#/talk/${agent}/${session}`).then(() => page.waitForSelector("main textarea"));
+const open = (page, base, agent, session = "main") =>
+  page.goto(`${base}/#/talk/${agent}/${session}`).then(() => page.waitForSelector("main textarea"));
 const settled = (page) => page.waitForFunction(() => !document.querySelector("main button[title='Esc Esc']"));
 
 const SHOTS = [
   { name: "first-run", size: DESKTOP, full: false, real: true, run: ({ page, base }) => open(page, base, "guide") },
   { name: "first-run-phone", size: PHONE, full: false, real: true, run: ({ page, base }) => open(page, base, "guide") },
-  { name: "answer", size: DESKTOP, theme: "light", run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "Compare the autumn catalogue with the price list and correct what is wrong.");
-    await page.waitForSelector("main table");
-    await settled(page);
-  } },
-  { name: "mid-turn", size: DESKTOP, run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "Compare the autumn catalogue with the price list and correct what is wrong. If a price is in neither list, leave it out and tell me.");
-    await page.waitForSelector("[data-move=run] >> text=exec");
-    await say(page, "Then write the mail to the printer, but do not send it yet");
-    await say(page, "Last, count the titles per publisher");
-    await page.click("text=file_patch");
-    await page.fill("main textarea", "Use gross prices for the Swiss edition");
-    await page.waitForTimeout(900);
-  } },
-  { name: "mid-turn-phone", size: PHONE, run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "Compare the autumn catalogue with the price list and correct what is wrong.");
-    await page.waitForSelector("[data-move=run] >> text=exec");
-    await say(page, "Then write the mail to the printer, but do not send it yet");
-    await page.fill("main textarea", "Use gross prices");
-    await page.waitForTimeout(600);
-  } },
-  { name: "rehearsal-tour", size: DESKTOP, full: false, real: true, run: async ({ page, base }) => {
-    await open(page, base, "guide");
-    await page.click("main button:has-text('Show me around')");
-    await page.waitForSelector("main .prose");
-    await page.waitForTimeout(1500);
-  } },
-  { name: "failed", size: DESKTOP, run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "cut it");
-    await page.waitForSelector("text=Try again");
-    await say(page, "refuse me");
-    await page.waitForSelector("text=refused the key");
-    await settled(page);
-  } },
-  { name: "failed-phone", size: PHONE, run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "refuse me");
-    await page.waitForSelector("text=refused the key");
-    await settled(page);
-  } },
-  { name: "waiting-429", size: DESKTOP, theme: "dark", run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "wait");
-    await page.waitForSelector("text=429");
-    await page.waitForTimeout(1200);
-  } },
-  { name: "parked", size: DESKTOP, theme: "light", run: ({ page, base }) => open(page, base, "ledger").then(() => page.waitForSelector("text=Parked:")) },
-  { name: "long-name", size: DESKTOP, run: async ({ page, base }) => {
-    await open(page, base, LONG, LONG_SESSION);
-    await say(page, "来週の火曜日までに、秋カタログの在庫と倉庫の記録を照合してください。違いがあれば、理由も短く書いてください。");
-    await page.waitForSelector("text=Verstanden");
-    await settled(page);
-    await page.fill("main textarea", "結果は日本語とドイツ語の両方でお願いします");
-  } },
+  {
+    name: "answer",
+    size: DESKTOP,
+    theme: "light",
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(page, "Compare the autumn catalogue with the price list and correct what is wrong.");
+      await page.waitForSelector("main table");
+      await settled(page);
+    },
+  },
+  {
+    name: "mid-turn",
+    size: DESKTOP,
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(
+        page,
+        "Compare the autumn catalogue with the price list and correct what is wrong. If a price is in neither list, leave it out and tell me.",
+      );
+      await page.waitForSelector("[data-move=run] >> text=exec");
+      await say(page, "Then write the mail to the printer, but do not send it yet");
+      await say(page, "Last, count the titles per publisher");
+      await page.click("text=file_patch");
+      await page.fill("main textarea", "Use gross prices for the Swiss edition");
+      await page.waitForTimeout(900);
+    },
+  },
+  {
+    name: "mid-turn-phone",
+    size: PHONE,
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(page, "Compare the autumn catalogue with the price list and correct what is wrong.");
+      await page.waitForSelector("[data-move=run] >> text=exec");
+      await say(page, "Then write the mail to the printer, but do not send it yet");
+      await page.fill("main textarea", "Use gross prices");
+      await page.waitForTimeout(600);
+    },
+  },
+  {
+    name: "rehearsal-tour",
+    size: DESKTOP,
+    full: false,
+    real: true,
+    run: async ({ page, base }) => {
+      await open(page, base, "guide");
+      await page.click("main button:has-text('Show me around')");
+      await page.waitForSelector("main .prose");
+      await page.waitForTimeout(1500);
+    },
+  },
+  {
+    name: "failed",
+    size: DESKTOP,
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(page, "cut it");
+      await page.waitForSelector("text=Try again");
+      await say(page, "refuse me");
+      await page.waitForSelector("text=refused the key");
+      await settled(page);
+    },
+  },
+  {
+    name: "failed-phone",
+    size: PHONE,
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(page, "refuse me");
+      await page.waitForSelector("text=refused the key");
+      await settled(page);
+    },
+  },
+  {
+    name: "waiting-429",
+    size: DESKTOP,
+    theme: "dark",
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(page, "wait");
+      await page.waitForSelector("text=429");
+      await page.waitForTimeout(1200);
+    },
+  },
+  {
+    name: "parked",
+    size: DESKTOP,
+    theme: "light",
+    run: ({ page, base }) => open(page, base, "ledger").then(() => page.waitForSelector("text=Parked:")),
+  },
+  {
+    name: "long-name",
+    size: DESKTOP,
+    run: async ({ page, base }) => {
+      await open(page, base, LONG, LONG_SESSION);
+      await say(page, "来週の火曜日までに、秋カタログの在庫と倉庫の記録を照合してください。違いがあれば、理由も短く書いてください。");
+      await page.waitForSelector("text=Verstanden");
+      await settled(page);
+      await page.fill("main textarea", "結果は日本語とドイツ語の両方でお願いします");
+    },
+  },
   { name: "long-result", size: DESKTOP, theme: "light", run: ({ page, base }) => longResult(page, base) },
   { name: "long-result-phone", size: PHONE, theme: "light", run: ({ page, base }) => longResult(page, base) },
   { name: "dead-server", size: DESKTOP, run: (context) => dead(context) },
   { name: "dead-server-phone", size: PHONE, theme: "dark", run: (context) => dead(context) },
   { name: "team-phone", size: PHONE, run: ({ page, base }) => page.goto(`${base}/#/`).then(() => page.waitForSelector("text=guide")) },
-  { name: "tree-phone", size: PHONE, run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "build it");
-    await page.waitForSelector("text=npm run build");
-    await page.click("header button[aria-label='Living tree']");
-    await page.waitForTimeout(600);
-  } },
-  { name: "house-broken", size: DESKTOP, theme: "light", run: async ({ page, base, server }) => {
-    await open(page, base, "marlow");
-    server.setServer({ config: { valid: false, errors: [{ file: "config.yaml", line: 7, key: "agentLoop.maxRound", value: 40, allowed: "maxRounds, maxToolCallsPerTurn, toolCallTimeoutMs", near: "maxRounds", message: "unknown key agentLoop.maxRound." }] }, store: { state: "stalled", since: Date.now() - 12_000, reason: "no space left on device" } });
-    await page.waitForSelector("text=line 7");
-  } },
-  { name: "unpaired", size: DESKTOP, theme: "light", bare: true, run: async ({ page }) => {
-    const { module } = await runnerImport(`${root}test/support/rehearsed-plays.ts`);
-    const server = module.rehearsedServer({ page: `${root}dist/ui`, pairing: { code: "right" } });
-    await page.goto(`${await server.listen()}/#pair=wrong`);
-    await page.waitForSelector("text=not paired");
-    return () => server.close();
-  } },
-  { name: "palette", size: DESKTOP, theme: "dark", run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await page.keyboard.press("Control+k");
-    await page.fill("input[role=combobox]", "why ledger");
-    await page.waitForSelector("text=Why is ledger");
-  } },
-  { name: "tree-wide", size: DESKTOP, theme: "dark", run: async ({ page, base, server }) => {
-    await open(page, base, "marlow");
-    await say(page, "build it");
-    await page.waitForSelector("text=npm run build");
-    await page.goto(`${base}/#/tree`);
-    await page.click("[role=treeitem]:has-text('exec')");
-    server.story = [];
-    await page.waitForTimeout(400);
-  } },
-  { name: "laptop", size: { width: 1024, height: 720 }, theme: "dark", run: async ({ page, base }) => {
-    await open(page, base, "marlow");
-    await say(page, "Compare the autumn catalogue with the price list");
-    await page.waitForSelector("main table");
-    await page.keyboard.press("Escape");
-    await page.click("header button[aria-label='Living tree']");
-    await page.waitForTimeout(500);
-  } },
+  {
+    name: "tree-phone",
+    size: PHONE,
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(page, "build it");
+      await page.waitForSelector("text=npm run build");
+      await page.click("header button[aria-label='Living tree']");
+      await page.waitForTimeout(600);
+    },
+  },
+  {
+    name: "house-broken",
+    size: DESKTOP,
+    theme: "light",
+    run: async ({ page, base, server }) => {
+      await open(page, base, "marlow");
+      server.setServer({
+        config: {
+          valid: false,
+          errors: [
+            {
+              file: "config.yaml",
+              line: 7,
+              key: "agentLoop.maxRound",
+              value: 40,
+              allowed: "maxRounds, maxToolCallsPerTurn, toolCallTimeoutMs",
+              near: "maxRounds",
+              message: "unknown key agentLoop.maxRound.",
+            },
+          ],
+        },
+        store: { state: "stalled", since: Date.now() - 12_000, reason: "no space left on device" },
+      });
+      await page.waitForSelector("text=line 7");
+    },
+  },
+  {
+    name: "unpaired",
+    size: DESKTOP,
+    theme: "light",
+    bare: true,
+    run: async ({ page }) => {
+      const { module } = await runnerImport(`${root}test/support/rehearsed-plays.ts`);
+      const server = module.rehearsedServer({ page: `${root}dist/ui`, pairing: { code: "right" } });
+      await page.goto(`${await server.listen()}/#pair=wrong`);
+      await page.waitForSelector("text=not paired");
+      return () => server.close();
+    },
+  },
+  {
+    name: "palette",
+    size: DESKTOP,
+    theme: "dark",
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await page.keyboard.press("Control+k");
+      await page.fill("input[role=combobox]", "why ledger");
+      await page.waitForSelector("text=Why is ledger");
+    },
+  },
+  {
+    name: "tree-wide",
+    size: DESKTOP,
+    theme: "dark",
+    run: async ({ page, base, server }) => {
+      await open(page, base, "marlow");
+      await say(page, "build it");
+      await page.waitForSelector("text=npm run build");
+      await page.goto(`${base}/#/tree`);
+      await page.click("[role=treeitem]:has-text('exec')");
+      server.story = [];
+      await page.waitForTimeout(400);
+    },
+  },
+  {
+    name: "laptop",
+    size: { width: 1024, height: 720 },
+    theme: "dark",
+    run: async ({ page, base }) => {
+      await open(page, base, "marlow");
+      await say(page, "Compare the autumn catalogue with the price list");
+      await page.waitForSelector("main table");
+      await page.keyboard.press("Escape");
+      await page.click("header button[aria-label='Living tree']");
+      await page.waitForTimeout(500);
+    },
+  },
 ];
 
 async function longResult(page, base) {
@@ -167,7 +266,10 @@ async function dead({ page, base, server }) {
 }
 
 const only = values.only?.split(",");
-const browser = await chromium.launch({ executablePath: values.chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const browser = await chromium.launch({
+  executablePath: values.chromium,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+});
 await mkdir(out, { recursive: true });
 for (const shot of SHOTS) {
   if (only !== undefined && !only.includes(shot.name)) continue;
@@ -178,11 +280,18 @@ for (const shot of SHOTS) {
   for (const theme of shot.theme === undefined ? ["light", "dark"] : [shot.theme]) {
     const stand = values.address !== undefined || shot.bare ? null : await standIn(shot.full ?? true);
     const base = values.address ?? stand?.base;
-    const context = await browser.newContext({ viewport: shot.size, colorScheme: theme, deviceScaleFactor: shot.size === PHONE ? 2 : 1, hasTouch: shot.size === PHONE, reducedMotion: "reduce" });
+    const context = await browser.newContext({
+      viewport: shot.size,
+      colorScheme: theme,
+      deviceScaleFactor: shot.size === PHONE ? 2 : 1,
+      hasTouch: shot.size === PHONE,
+      reducedMotion: "reduce",
+    });
     const page = await context.newPage();
     page.on("pageerror", (error) => console.error(`${shot.name}: ${error.message}`));
     try {
-      if (values.pair !== undefined && base !== undefined) await page.goto(`${base}/#pair=${values.pair}`).then(() => page.waitForTimeout(500));
+      if (values.pair !== undefined && base !== undefined)
+        await page.goto(`${base}/#pair=${values.pair}`).then(() => page.waitForTimeout(500));
       const after = await shot.run({ page, base, server: stand?.server });
       await page.evaluate(() => document.fonts.ready);
       await page.waitForTimeout(150);

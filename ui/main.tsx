@@ -26,7 +26,13 @@ function batch(flush: () => void): void {
 
 const live = new URL("/live", window.location.href);
 live.protocol = live.protocol.replace("http", "ws");
-const client = createClient({ open: openWebSocket(live.href), fetch: (url, init) => fetch(url, init), keep: storage(), time: realTime, batch });
+const client = createClient({
+  open: openWebSocket(live.href),
+  fetch: (url, init) => fetch(url, init),
+  keep: storage(),
+  time: realTime,
+  batch,
+});
 
 /** The code is single-use: it leaves the address bar before anything else happens. */
 async function pair(): Promise<string | null> {

@@ -10,6 +10,13 @@ export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "./",
   plugins: [react(), tailwind()],
-  build: { outDir: "../dist/ui", emptyOutDir: true, target: "es2023", assetsInlineLimit: 0, reportCompressedSize: true, modulePreload: { polyfill: false } },
+  build: {
+    outDir: "../dist/ui",
+    emptyOutDir: true,
+    target: "es2023",
+    assetsInlineLimit: 0,
+    reportCompressedSize: true,
+    modulePreload: { polyfill: false },
+  },
   server: { proxy: { "/api": { target, changeOrigin: true }, "/live": { target, ws: true, changeOrigin: true } } },
 });

@@ -20,11 +20,16 @@ export class RequestFailed extends Error {
 
   /** True when the very same request may succeed later: nothing was refused for what it is. */
   get again(): boolean {
-    return this.status === 0 || this.status === 401 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504;
+    return (
+      this.status === 0 || this.status === 401 || this.status === 429 || this.status === 502 || this.status === 503 || this.status === 504
+    );
   }
 }
 
-export type Fetch = (url: string, init: { method: string; headers: Record<string, string>; body?: string; signal?: AbortSignal }) => Promise<{ status: number; text(): Promise<string> }>;
+export type Fetch = (
+  url: string,
+  init: { method: string; headers: Record<string, string>; body?: string; signal?: AbortSignal },
+) => Promise<{ status: number; text(): Promise<string> }>;
 
 export interface SendRequest {
   agent: string;
@@ -79,20 +84,26 @@ export class Api {
   release = (agent: string, session: string): Promise<unknown> => this.#post(`${ofSession(agent, session)}/release`);
   history = (agent: string, session: string, before: number | null, limit = 100): Promise<HistoryPage> =>
     this.#get("/chat/history", { agent, session, limit: String(limit), ...(before === null ? {} : { before: String(before) }) });
-  row = async (agent: string, session: string, seq: number): Promise<HistoryRow> => (await this.#get<{ row: HistoryRow }>("/chat/row", { agent, session, seq: String(seq) })).row;
+  row = async (agent: string, session: string, seq: number): Promise<HistoryRow> =>
+    (await this.#get<{ row: HistoryRow }>("/chat/row", { agent, session, seq: String(seq) })).row;
 
   agents = (): Promise<{ agents: Json[] }> => this.#get("/agents");
   createAgent = (request: { name: string; model?: string; description?: string }): Promise<unknown> => this.#post("/agents", request);
-  createSession = (agent: string, slug: string, cwd?: string): Promise<unknown> => this.#post(`/agents/${part(agent)}/sessions`, { slug, ...(cwd === undefined ? {} : { cwd }) });
+  createSession = (agent: string, slug: string, cwd?: string): Promise<unknown> =>
+    this.#post(`/agents/${part(agent)}/sessions`, { slug, ...(cwd === undefined ? {} : { cwd }) });
   rename = (agent: string, session: string, title: string): Promise<unknown> => this.#call("PATCH", ofSession(agent, session), { title });
   deleteSession = (agent: string, session: string): Promise<unknown> => this.#call("DELETE", ofSession(agent, session));
-  setModel = (agent: string, session: string, model: string): Promise<unknown> => this.#call("PUT", `${ofSession(agent, session)}/model`, { model });
+  setModel = (agent: string, session: string, model: string): Promise<unknown> =>
+    this.#call("PUT", `${ofSession(agent, session)}/model`, { model });
   clearModel = (agent: string, session: string): Promise<unknown> => this.#call("DELETE", `${ofSession(agent, session)}/model`);
   models = (): Promise<{ models: ModelInfo[] }> => this.#get("/models");
-  addProvider = (request: { baseUrl: string; agent?: string }): Promise<{ provider: string; refs: string[] }> => this.#post("/providers", request);
-  testModel = (model: string): Promise<{ ok: boolean; model?: string; ms: number; error?: { message: string; hint?: string } }> => this.#post("/models/test", { model });
+  addProvider = (request: { baseUrl: string; agent?: string }): Promise<{ provider: string; refs: string[] }> =>
+    this.#post("/providers", request);
+  testModel = (model: string): Promise<{ ok: boolean; model?: string; ms: number; error?: { message: string; hint?: string } }> =>
+    this.#post("/models/test", { model });
   tools = (agent: string): Promise<{ tools: ToolLine[] }> => this.#get(`/agents/${part(agent)}/tools`);
-  undoChange = (agent: string, change: string): Promise<{ ok: true; data: { path: string } }> => this.#post(`/agents/${part(agent)}/changes/${part(change)}/undo`);
+  undoChange = (agent: string, change: string): Promise<{ ok: true; data: { path: string } }> =>
+    this.#post(`/agents/${part(agent)}/changes/${part(change)}/undo`);
 
   actor = async (address: string): Promise<ActorView> => (await this.#get<{ actor: ActorView }>("/actor", { address })).actor;
   story = async (address: string): Promise<StoryStep[]> => (await this.#get<{ steps: StoryStep[] }>("/story", { address })).steps;
@@ -113,7 +124,11 @@ export class Api {
     let answer: { status: number; text(): Promise<string> };
     let text: string;
     try {
-      answer = await this.#fetch(`${this.#base}/api${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      answer = await this.#fetch(`${this.#base}/api${path}`, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
       text = await answer.text();
     } catch {
       throw new RequestFailed(0, "NO_CONNECTION", "No connection to the server.");
@@ -121,7 +136,12 @@ export class Api {
     const value = parse(text);
     if (answer.status >= 200 && answer.status < 300) return value as Answer;
     const error = (value as { error?: { code?: string; message?: string; hint?: string } } | null)?.error;
-    throw new RequestFailed(answer.status, error?.code ?? `HTTP_${answer.status}`, error?.message ?? `The server answered ${answer.status}.`, error?.hint);
+    throw new RequestFailed(
+      answer.status,
+      error?.code ?? `HTTP_${answer.status}`,
+      error?.message ?? `The server answered ${answer.status}.`,
+      error?.hint,
+    );
   }
 }
 

@@ -54,7 +54,11 @@ const LINGER = 60_000;
 
 export function createClient(options: ClientOptions): Client {
   const notifier = new Notifier(options.batch ?? ((flush) => queueMicrotask(flush)));
-  const api = new Api({ fetch: options.fetch, ...(options.base === undefined ? {} : { base: options.base }), ...(options.key === undefined ? {} : { key: options.key }) });
+  const api = new Api({
+    fetch: options.fetch,
+    ...(options.base === undefined ? {} : { base: options.base }),
+    ...(options.key === undefined ? {} : { key: options.key }),
+  });
   const link = new Link({ open: options.open, time: options.time, notifier, probe: () => probe(api) });
   const outbox = new Outbox(api, options.keep, options.time, notifier);
   const sessions = new Map<string, { topic: Topic<SessionView>; holders: number; watched: boolean; cancel: (() => void) | null }>();
@@ -74,14 +78,23 @@ export function createClient(options: ClientOptions): Client {
 
   // A session that was refused may have been made since.
   agents.store.subscribe(() => {
-    for (const held of sessions.values()) if (held.watched && held.topic.store.getSnapshot().refused !== null) link.watch(held.topic as Topic<unknown>);
+    for (const held of sessions.values())
+      if (held.watched && held.topic.store.getSnapshot().refused !== null) link.watch(held.topic as Topic<unknown>);
   });
 
-  const topicOf = (agent: string, session: string): { topic: Topic<SessionView>; holders: number; watched: boolean; cancel: (() => void) | null } => {
+  const topicOf = (
+    agent: string,
+    session: string,
+  ): { topic: Topic<SessionView>; holders: number; watched: boolean; cancel: (() => void) | null } => {
     const name = TOPIC.session(agent, session);
     let held = sessions.get(name);
     if (held === undefined) {
-      const topic = new Topic<SessionView>(name, (view, frame) => foldSession(view, frame as Frame & SessionFrame, frame.at), notifier, takeSession);
+      const topic = new Topic<SessionView>(
+        name,
+        (view, frame) => foldSession(view, frame as Frame & SessionFrame, frame.at),
+        notifier,
+        takeSession,
+      );
       topic.store.subscribe(() => {
         const { view } = topic.store.getSnapshot();
         if (view !== null) outbox.seen(turnsIn(view));

@@ -33,7 +33,15 @@ function linked(): { link: Link; time: ReturnType<typeof clock>; sockets: (Socke
   const time = clock();
   const sockets: (Socket & { said: string[]; closed: boolean })[] = [];
   const open = (): Socket => {
-    const socket = { said: [] as string[], closed: false, send: (text: string) => void socket.said.push(text), close: () => void (socket.closed = true), onopen: null, onmessage: null, onclose: null } as Socket & { said: string[]; closed: boolean };
+    const socket = {
+      said: [] as string[],
+      closed: false,
+      send: (text: string) => void socket.said.push(text),
+      close: () => void (socket.closed = true),
+      onopen: null,
+      onmessage: null,
+      onclose: null,
+    } as Socket & { said: string[]; closed: boolean };
     sockets.push(socket);
     return socket;
   };
@@ -100,7 +108,10 @@ describe("a link that only looks alive", () => {
     say({ seq: "1.1", type: "snapshot", data: [] });
     say({ seq: "1.3", type: "x", data: 3 });
     say({ seq: "1.4", type: "x", data: 4 });
-    expect(sockets[0]?.said.filter((text) => text.includes('"watch"'))).toEqual([JSON.stringify({ op: "watch", topic: "t" }), JSON.stringify({ op: "watch", topic: "t" })]);
+    expect(sockets[0]?.said.filter((text) => text.includes('"watch"'))).toEqual([
+      JSON.stringify({ op: "watch", topic: "t" }),
+      JSON.stringify({ op: "watch", topic: "t" }),
+    ]);
     say({ seq: "1.4", type: "snapshot", data: [3, 4] });
     expect(topic.store.getSnapshot().view).toEqual([3, 4]);
   });

@@ -51,7 +51,10 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.#state = new Store<LinkState>({ status: "connecting", since: options.time.now(), retryAt: null, latencyMs: null, heardAt: null, tries: 0 }, options.notifier);
+    this.#state = new Store<LinkState>(
+      { status: "connecting", since: options.time.now(), retryAt: null, latencyMs: null, heardAt: null, tries: 0 },
+      options.notifier,
+    );
   }
 
   get state(): Readable<LinkState> {
@@ -143,7 +146,13 @@ export class Link {
     const tries = before.tries + 1;
     const full = Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** Math.min(tries - 1, 8));
     const pause = Math.round(full * (0.6 + 0.4 * this.#options.time.chance()));
-    this.#set({ status: before.status === "unpaired" ? "unpaired" : "down", since: before.status === "down" ? before.since : this.#options.time.now(), retryAt: this.#options.time.now() + pause, latencyMs: null, tries });
+    this.#set({
+      status: before.status === "unpaired" ? "unpaired" : "down",
+      since: before.status === "down" ? before.since : this.#options.time.now(),
+      retryAt: this.#options.time.now() + pause,
+      latencyMs: null,
+      tries,
+    });
     this.#cancelRetry = this.#options.time.after(pause, () => this.#connect());
     if (!wasOpen) void this.#ask();
   }
@@ -152,7 +161,8 @@ export class Link {
     const answer = await this.#options.probe?.().catch(() => "away" as const);
     const { status } = this.#state.getSnapshot();
     if (this.#closed || status === "live") return;
-    if (answer === "unpaired" || (status === "unpaired" && answer !== undefined)) this.#set({ status: answer === "unpaired" ? "unpaired" : "down" });
+    if (answer === "unpaired" || (status === "unpaired" && answer !== undefined))
+      this.#set({ status: answer === "unpaired" ? "unpaired" : "down" });
   }
 
   #heard(text: string): void {

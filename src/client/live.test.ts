@@ -32,7 +32,9 @@ interface Tap {
 
 function tapOf(base: string): Tap {
   const tap: Tap = {
-    frames: 0, snapshots: 0, cutAfter: null,
+    frames: 0,
+    snapshots: 0,
+    cutAfter: null,
     open() {
       const inner = new WebSocket(`${base.replace("http", "ws")}/live`);
       const socket: Socket = { send: (text) => inner.send(text), close: () => inner.close(), onopen: null, onmessage: null, onclose: null };
@@ -59,7 +61,13 @@ function tapOf(base: string): Tap {
 }
 
 function connect(base: string, tap: Tap, keep: Keep = keepInMemory()): Client {
-  const client = createClient({ open: tap.open, fetch: (url, init) => fetch(url, init), keep, time: { ...realTime, chance: () => 0, after: (ms, run) => realTime.after(ms >= 200 && ms < 2000 ? 3 : ms, run) }, base });
+  const client = createClient({
+    open: tap.open,
+    fetch: (url, init) => fetch(url, init),
+    keep,
+    time: { ...realTime, chance: () => 0, after: (ms, run) => realTime.after(ms >= 200 && ms < 2000 ? 3 : ms, run) },
+    base,
+  });
   open.push(() => client.close());
   client.start();
   client.hold("guide", "main");
@@ -83,7 +91,8 @@ function until<Value>(client: Client, test: (view: SessionView) => Value | null 
 
 const ended = (view: SessionView): true | null => (view.active === null && view.rows.at(-1)?.kind === "turn_end" ? true : null);
 /** Times of day differ by when a frame came; all else must be equal. */
-const same = (view: SessionView | null | undefined): unknown => (view === null || view === undefined ? view : JSON.parse(JSON.stringify(view)));
+const same = (view: SessionView | null | undefined): unknown =>
+  view === null || view === undefined ? view : JSON.parse(JSON.stringify(view));
 
 async function longTurn(turn: Turn): Promise<void> {
   await turn.say("I think about it, in several pieces.", { thinking: true, pieces: 6, pause: 1 });
@@ -126,7 +135,11 @@ describe("a client whose line is cut after every single frame", () => {
 describe("a client of a server that restarted", () => {
   it("takes the snapshot of the new epoch and keeps the older page it had loaded in front", async () => {
     const { server, base } = await serve(async () => undefined);
-    server.seed("guide", "main", Array.from({ length: 250 }, (_, at) => ({ kind: "notice" as const, turnId: null, data: { kind: "test", text: String(at) } })));
+    server.seed(
+      "guide",
+      "main",
+      Array.from({ length: 250 }, (_, at) => ({ kind: "notice" as const, turnId: null, data: { kind: "test", text: String(at) } })),
+    );
     const client = connect(base, tapOf(base));
     await until(client, (view) => view.rows.length === 100);
     await client.older("guide", "main");

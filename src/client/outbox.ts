@@ -98,7 +98,9 @@ export class Outbox {
     const mine = new Map(this.#store.getSnapshot().map((entry) => [entry.clientKey, entry]));
     const theirs = this.#load();
     const kept = theirs.map((entry) => mine.get(entry.clientKey) ?? entry);
-    const landing = [...mine.values()].filter((entry) => entry.state === "accepted" && !theirs.some((other) => other.clientKey === entry.clientKey));
+    const landing = [...mine.values()].filter(
+      (entry) => entry.state === "accepted" && !theirs.some((other) => other.clientKey === entry.clientKey),
+    );
     this.#store.set([...landing, ...kept]);
   }
 
@@ -112,7 +114,13 @@ export class Outbox {
     const { agent, session, text, steer, clientKey, retryOf } = entry;
     let pause: number | null = 0;
     try {
-      const answer = await this.#api.send({ agent, session, clientKey, ...(retryOf === undefined ? { text } : { retryOf }), ...(steer ? { steer: true } : {}) });
+      const answer = await this.#api.send({
+        agent,
+        session,
+        clientKey,
+        ...(retryOf === undefined ? { text } : { retryOf }),
+        ...(steer ? { steer: true } : {}),
+      });
       this.#failures = 0;
       this.#change(clientKey, (other) => ({ ...other, state: "accepted", turnId: idOf(answer) }));
       this.#later(SHOWN_WITHIN, () => this.#write(this.#store.getSnapshot().filter((other) => other.clientKey !== clientKey)));
@@ -162,7 +170,9 @@ export class Outbox {
   #load(): Outgoing[] {
     const stored: unknown = readJson(this.#keep.getItem(KEY));
     if (!Array.isArray(stored)) return [];
-    return (stored as Outgoing[]).filter((entry) => typeof entry?.clientKey === "string").map((entry) => (entry.state === "sending" ? { ...entry, state: "kept" } : entry));
+    return (stored as Outgoing[])
+      .filter((entry) => typeof entry?.clientKey === "string")
+      .map((entry) => (entry.state === "sending" ? { ...entry, state: "kept" } : entry));
   }
 }
 
@@ -176,7 +186,10 @@ function without<Value extends object, Key extends keyof Value>(value: Value, ke
 }
 
 function newKey(time: Time): string {
-  const chance = (): string => Math.floor(time.chance() * 2 ** 32).toString(36).padStart(7, "0");
+  const chance = (): string =>
+    Math.floor(time.chance() * 2 ** 32)
+      .toString(36)
+      .padStart(7, "0");
   return `c_${time.now().toString(36)}${chance()}${chance()}`;
 }
 

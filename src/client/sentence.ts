@@ -25,7 +25,8 @@ export function sentenceOf(seen: Seen): Saying {
 
 function liveSentence({ actor, session, now, stopping }: Seen): Saying {
   const parked = session?.parked ?? actor?.parkedReason ?? null;
-  if (parked !== null || actor?.status === "parked") return saying("parked", `Parked: ${endless(parked ?? "it crashed too often")}. Resume or stop it.`);
+  if (parked !== null || actor?.status === "parked")
+    return saying("parked", `Parked: ${endless(parked ?? "it crashed too often")}. Resume or stop it.`);
   if (stopping === true || actor?.status === "stopping") return saying("stopping", "Stopping: what hangs on it ends first.");
   if (session !== null && session !== undefined) {
     if (session.active !== null) return ofTurn(session.active, session, now);
@@ -54,14 +55,24 @@ function ofTurn(turn: ActiveTurn, session: SessionView, now: number): Saying {
   if (open?.kind === "thinking") return saying("thinking", `Thinking${round}.`);
   if (turn.state === "tools") return saying("tool", `Tools are done; hands them to the model${round}.`);
   if (turn.state === "calling") return saying("thinking", `Waits for ${modelName(turn)}'s first word${round}.`);
-  const rest = session.queue.length > 0 ? ` ${count(session.queue.length, "message")} ${session.queue.length === 1 ? "waits" : "wait"} for it.` : "";
+  const rest =
+    session.queue.length > 0 ? ` ${count(session.queue.length, "message")} ${session.queue.length === 1 ? "waits" : "wait"} for it.` : "";
   return saying("preparing", `Preparing: puts the conversation together.${rest}`);
 }
 
 function ofRest(session: SessionView, actor: ActorView | null | undefined, now: number): Saying {
   const waiting = session.queue.length;
-  if (session.held) return saying("held", waiting === 0 ? "Held: new messages wait until you release them." : `Held: ${count(waiting, "message")} ${waiting === 1 ? "waits" : "wait"} until you release ${waiting === 1 ? "it" : "them"}.`);
-  if (waiting > 0) return saying("queued", `${count(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}; the next one starts now.`, { word: `queued ${waiting}` });
+  if (session.held)
+    return saying(
+      "held",
+      waiting === 0
+        ? "Held: new messages wait until you release them."
+        : `Held: ${count(waiting, "message")} ${waiting === 1 ? "waits" : "wait"} until you release ${waiting === 1 ? "it" : "them"}.`,
+    );
+  if (waiting > 0)
+    return saying("queued", `${count(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}; the next one starts now.`, {
+      word: `queued ${waiting}`,
+    });
   const end = lastEnd(session.rows);
   if (end === null) {
     const since = actor?.since === undefined ? "" : ` since ${atTime(actor.since, now)}`;
@@ -96,7 +107,10 @@ export function ofEnd(row: EndRow, now: number): Saying {
       if (error?.code === "INTERRUPTED") return saying("interrupted", "The server died while it ran; outcome unknown, not repeated.");
       return saying("failed", `Failed: ${endless(error?.message ?? "no reason was given")}.`);
     case "cancelled":
-      return saying("cancelled", `Cancelled${byWhom(error)}${stopped === undefined || stopped.processes === 0 ? "" : `; ${count(stopped.processes, "process", "processes")} ended in ${(stopped.ms / 1000).toFixed(1)} s`}.`);
+      return saying(
+        "cancelled",
+        `Cancelled${byWhom(error)}${stopped === undefined || stopped.processes === 0 ? "" : `; ${count(stopped.processes, "process", "processes")} ended in ${(stopped.ms / 1000).toFixed(1)} s`}.`,
+      );
     case "removed":
       return saying("removed", "Taken back before it started.");
   }
@@ -118,14 +132,19 @@ function ofActor(actor: ActorView, now: number): Saying {
     const waited = spanWords(Math.max(0, now - (actor.waitingFor.since || actor.since)));
     if (actor.kind === "turn") return saying("clock", `Waits for ${what}, ${waited} so far.`);
     if (/slot/iu.test(what)) return saying("slot", `Waits for ${what} for ${waited}.`);
-    if (/\b(you|person|human)\b/iu.test(what)) return saying("you", `Waits for you for ${waited}: ${stopped(what.replace(/^you:?\s*/iu, ""))}`);
+    if (/\b(you|person|human)\b/iu.test(what))
+      return saying("you", `Waits for you for ${waited}: ${stopped(what.replace(/^you:?\s*/iu, ""))}`);
     return saying("agent", `Waits for ${what} for ${waited}.`);
   }
   const mark = markOfState(actor);
-  const name = actor.kind === "call" ? text(actor.detail["tool"]) ?? "The call" : null;
+  const name = actor.kind === "call" ? (text(actor.detail["tool"]) ?? "The call") : null;
   switch (mark) {
     case "tool":
-      return saying("tool", `${name ?? "A tool"} runs for ${span}${typeof actor.detail["limitMs"] === "number" ? `; it is cut at ${spanWords(actor.detail["limitMs"])}` : ""}.`, actor.kind === "call" ? { word: "running" } : {});
+      return saying(
+        "tool",
+        `${name ?? "A tool"} runs for ${span}${typeof actor.detail["limitMs"] === "number" ? `; it is cut at ${spanWords(actor.detail["limitMs"])}` : ""}.`,
+        actor.kind === "call" ? { word: "running" } : {},
+      );
     case "thinking":
       return saying("thinking", `Waits for the model for ${span}.`);
     case "writing":
@@ -138,7 +157,10 @@ function ofActor(actor: ActorView, now: number): Saying {
       return saying("working", `Works for ${span}.`);
     case "queued": {
       const place = actor.detail["position"];
-      return saying("queued", typeof place === "number" && place > 0 ? `${capital(ordinal(place))} in line.` : `Waits in line for ${span}.`);
+      return saying(
+        "queued",
+        typeof place === "number" && place > 0 ? `${capital(ordinal(place))} in line.` : `Waits in line for ${span}.`,
+      );
     }
     case "clock":
       return saying("clock", `Waits for ${span}${actor.nextTimer === undefined ? "" : `; goes on ${clockTime(actor.nextTimer.at)}`}.`);
@@ -179,7 +201,10 @@ function markOfState(actor: ActorView): MarkName {
 
 /** What was true at `at`. Blue goes: nothing may claim to be alive. */
 function frozen(live: Saying, at: number): Saying {
-  const was = live.move === "run" || live.mark === "clock" ? `At ${exactTime(at)} it was ${live.word === "tool" ? "running a tool" : live.word}. What it does now is not known.` : `At ${exactTime(at)}: ${live.sentence}`;
+  const was =
+    live.move === "run" || live.mark === "clock"
+      ? `At ${exactTime(at)} it was ${live.word === "tool" ? "running a tool" : live.word}. What it does now is not known.`
+      : `At ${exactTime(at)}: ${live.sentence}`;
   return { ...live, moves: false, move: live.move === "run" ? "none" : live.move, sentence: was };
 }
 

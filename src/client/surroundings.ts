@@ -51,5 +51,9 @@ export const realTime: Time = {
 /** Holds for the life of the process. */
 export function keepInMemory(): Keep {
   const held = new Map<string, string>();
-  return { getItem: (key) => held.get(key) ?? null, setItem: (key, value) => void held.set(key, value), removeItem: (key) => void held.delete(key) };
+  return {
+    getItem: (key) => held.get(key) ?? null,
+    setItem: (key, value) => void held.set(key, value),
+    removeItem: (key) => void held.delete(key),
+  };
 }

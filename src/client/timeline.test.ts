@@ -5,13 +5,30 @@ import { NO_USAGE } from "../protocol/usage.ts";
 import { timelineOf } from "./timeline.ts";
 
 let seq = 0;
-const row = (kind: HistoryRow["kind"], data: object, turnId = "t1"): HistoryRow => ({ seq: (seq += 1), at: 1, turnId, kind, data }) as HistoryRow;
+const row = (kind: HistoryRow["kind"], data: object, turnId = "t1"): HistoryRow =>
+  ({ seq: (seq += 1), at: 1, turnId, kind, data }) as HistoryRow;
 const call = (callId: string, round = 1): HistoryRow => row("tool_call", { callId, tool: "exec", input: {}, round });
 const result = (callId: string, ok = true): HistoryRow => row("tool_result", { callId, ok, output: {} });
 const answer = (blockId: string, text: string): HistoryRow => row("assistant_message", { text, attempt: 1, blockId, round: 1 });
 const end = (outcome = "completed"): HistoryRow => row("turn_end", { outcome, usage: NO_USAGE, costUsd: null });
-const active = (more: Partial<ActiveTurn>): ActiveTurn => ({ turnId: "t1", state: "calling", origin: { kind: "human" }, model: "m", rehearsal: false, attempt: 1, round: 1, maxRounds: null, startedAt: 1, until: null, why: null, blocks: [], calls: [], ...more });
-const keys = (rows: HistoryRow[], turn: ActiveTurn | null = null): string[] => timelineOf({ rows, active: turn }).map((item) => `${item.kind} ${item.key}`);
+const active = (more: Partial<ActiveTurn>): ActiveTurn => ({
+  turnId: "t1",
+  state: "calling",
+  origin: { kind: "human" },
+  model: "m",
+  rehearsal: false,
+  attempt: 1,
+  round: 1,
+  maxRounds: null,
+  startedAt: 1,
+  until: null,
+  why: null,
+  blocks: [],
+  calls: [],
+  ...more,
+});
+const keys = (rows: HistoryRow[], turn: ActiveTurn | null = null): string[] =>
+  timelineOf({ rows, active: turn }).map((item) => `${item.kind} ${item.key}`);
 
 describe("a timeline", () => {
   it("gives a streaming block the key its row will have", () => {
@@ -27,7 +44,15 @@ describe("a timeline", () => {
   });
   it("puts calls in a row into one frame and the result into its call", () => {
     const items = timelineOf({ rows: [call("c3"), call("c4"), result("c4"), result("c3", false)], active: null });
-    expect(items).toMatchObject([{ kind: "calls", calls: [{ callId: "c3", result: { data: { ok: false } } }, { callId: "c4", result: { data: { ok: true } } }] }]);
+    expect(items).toMatchObject([
+      {
+        kind: "calls",
+        calls: [
+          { callId: "c3", result: { data: { ok: false } } },
+          { callId: "c4", result: { data: { ok: true } } },
+        ],
+      },
+    ]);
   });
   it("counts a failed call as handled once the model went on, and as the end when the turn failed there", () => {
     const on = timelineOf({ rows: [call("c5"), result("c5", false), answer("b1", "so"), end()], active: null });

@@ -25,7 +25,16 @@ export interface CallItem {
 export type Item =
   | { kind: "said"; key: string; row: RowOf<"user_message"> }
   | { kind: "text"; key: string; turnId: string | null; at: number; text: string; attempt: number; open: boolean; interrupted: boolean }
-  | { kind: "thought"; key: string; turnId: string | null; at: number; text: string; open: boolean; interrupted: boolean; ms: number | undefined }
+  | {
+      kind: "thought";
+      key: string;
+      turnId: string | null;
+      at: number;
+      text: string;
+      open: boolean;
+      interrupted: boolean;
+      ms: number | undefined;
+    }
   | { kind: "calls"; key: string; calls: CallItem[] }
   | { kind: "notice"; key: string; row: RowOf<"notice"> }
   | { kind: "end"; key: string; row: RowOf<"turn_end">; answer: string; newest: boolean };
@@ -66,11 +75,30 @@ function fromRows(rows: readonly HistoryRow[]): Item[] {
       }
       case "thinking":
         for (const call of lastOfTurn) call.handled = true;
-        items.push({ kind: "thought", key: `b:${row.data.blockId}`, turnId: row.turnId, at: row.at, text: row.data.text, open: false, interrupted: row.data.interrupted === true || row.data.superseded === true, ms: row.data.ms });
+        items.push({
+          kind: "thought",
+          key: `b:${row.data.blockId}`,
+          turnId: row.turnId,
+          at: row.at,
+          text: row.data.text,
+          open: false,
+          interrupted: row.data.interrupted === true || row.data.superseded === true,
+          ms: row.data.ms,
+        });
         break;
       case "tool_call": {
         for (const call of lastOfTurn) call.handled = call.row?.data.round !== row.data.round;
-        const call: CallItem = { callId: row.data.callId, turnId: row.turnId, tool: row.data.tool, input: row.data.input, at: row.at, row, result: null, handled: false, ended: false };
+        const call: CallItem = {
+          callId: row.data.callId,
+          turnId: row.turnId,
+          tool: row.data.tool,
+          input: row.data.input,
+          at: row.at,
+          row,
+          result: null,
+          handled: false,
+          ended: false,
+        };
         calls.set(call.callId, call);
         lastOfTurn.push(call);
         addCall(items, call);
@@ -116,13 +144,31 @@ function withActive(committed: readonly Item[], active: ActiveTurn, rows: readon
 }
 
 function fromBlock(block: BlockView, active: ActiveTurn): Item {
-  const base = { key: `b:${block.blockId}`, turnId: active.turnId, at: active.startedAt, text: block.text, open: block.open, interrupted: false };
+  const base = {
+    key: `b:${block.blockId}`,
+    turnId: active.turnId,
+    at: active.startedAt,
+    text: block.text,
+    open: block.open,
+    interrupted: false,
+  };
   return block.kind === "text" ? { kind: "text", ...base, attempt: block.attempt } : { kind: "thought", ...base, ms: undefined };
 }
 
 function addLive(items: Item[], call: CallView, active: ActiveTurn): void {
-  const item: CallItem = { callId: call.callId, turnId: active.turnId, tool: call.tool, input: call.input, at: call.startedAt, row: null, result: null, handled: false, ended: false };
+  const item: CallItem = {
+    callId: call.callId,
+    turnId: active.turnId,
+    tool: call.tool,
+    input: call.input,
+    at: call.startedAt,
+    row: null,
+    result: null,
+    handled: false,
+    ended: false,
+  };
   const last = items.at(-1);
-  if (last?.kind === "calls" && last.calls[0]?.turnId === active.turnId) items[items.length - 1] = { ...last, calls: [...last.calls, item] };
+  if (last?.kind === "calls" && last.calls[0]?.turnId === active.turnId)
+    items[items.length - 1] = { ...last, calls: [...last.calls, item] };
   else items.push({ kind: "calls", key: `c:${call.callId}`, calls: [item] });
 }

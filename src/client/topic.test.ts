@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { Notifier } from "./store.ts";
 import { Topic } from "./topic.ts";
 
-const frame = (seq: string, data: unknown, type = "add"): { topic: string; seq: string; at: number; type: string; data: unknown } => ({ topic: "t", seq, at: 1, type, data });
+const frame = (seq: string, data: unknown, type = "add"): { topic: string; seq: string; at: number; type: string; data: unknown } => ({
+  topic: "t",
+  seq,
+  at: 1,
+  type,
+  data,
+});
 function topicAt(seq: string): Topic<number[]> {
   const topic = new Topic<number[]>("t", (view, next) => [...view, next.data as number], new Notifier((flush) => flush()));
   topic.receive(frame(seq, [], "snapshot"));
@@ -12,7 +18,11 @@ function topicAt(seq: string): Topic<number[]> {
 describe("a topic at frame 1.5", () => {
   it("applies the next frame and drops every frame it has", () => {
     const topic = topicAt("1.5");
-    expect([topic.receive(frame("1.6", 6)), topic.receive(frame("1.6", 6)), topic.receive(frame("1.3", 3))]).toEqual(["applied", "repeated", "repeated"]);
+    expect([topic.receive(frame("1.6", 6)), topic.receive(frame("1.6", 6)), topic.receive(frame("1.3", 3))]).toEqual([
+      "applied",
+      "repeated",
+      "repeated",
+    ]);
     expect(topic.store.getSnapshot()).toMatchObject({ view: [6], seq: "1.6" });
   });
   it("reports a gap and touches nothing", () => {

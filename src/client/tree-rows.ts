@@ -42,7 +42,12 @@ export interface Voice {
   said: Saying;
 }
 
-export function buildTree(actors: readonly ActorView[], now: number, gone: ReadonlySet<string> = new Set(), voice: Voice | null = null): TreeNode[] {
+export function buildTree(
+  actors: readonly ActorView[],
+  now: number,
+  gone: ReadonlySet<string> = new Set(),
+  voice: Voice | null = null,
+): TreeNode[] {
   const byAddress = new Map(actors.map((actor) => [actor.address, actor]));
   const nodes = new Map<string, TreeNode>();
   for (const actor of actors) if (isShown(actor)) nodes.set(actor.address, nodeOf(actor, now, gone.has(actor.address)));
@@ -66,8 +71,22 @@ function isShown(actor: ActorView): boolean {
 
 function nodeOf(actor: ActorView, now: number, gone: boolean): TreeNode {
   const own = sentenceOf({ actor, now });
-  const said = gone && (own.move === "run" || own.mark === "idle") ? { ...own, mark: "done" as const, word: "ended", move: "none" as const, moves: false } : own;
-  return { address: actor.address, kind: actor.kind, name: nameOf(actor), sub: subOf(actor), actor, own: said, said, since: actor.since, past: gone || actor.status === "down", children: [] };
+  const said =
+    gone && (own.move === "run" || own.mark === "idle")
+      ? { ...own, mark: "done" as const, word: "ended", move: "none" as const, moves: false }
+      : own;
+  return {
+    address: actor.address,
+    kind: actor.kind,
+    name: nameOf(actor),
+    sub: subOf(actor),
+    actor,
+    own: said,
+    said,
+    since: actor.since,
+    past: gone || actor.status === "down",
+    children: [],
+  };
 }
 
 function nameOf(actor: ActorView): string {
@@ -101,7 +120,13 @@ function parentAddress(address: string): string | null {
 }
 
 /** The running turn is not a row of its own: its session's row says what it does. */
-function speakFor(turn: ActorView, nodes: ReadonlyMap<string, TreeNode>, byAddress: ReadonlyMap<string, ActorView>, now: number, gone: boolean): void {
+function speakFor(
+  turn: ActorView,
+  nodes: ReadonlyMap<string, TreeNode>,
+  byAddress: ReadonlyMap<string, ActorView>,
+  now: number,
+  gone: boolean,
+): void {
   const session = shownAbove(turn.address, byAddress, nodes);
   if (session === null || gone || turn.status === "down" || session.own.mark === "parked") return;
   const said = sentenceOf({ actor: turn, now });
@@ -154,11 +179,25 @@ export function rowsOf(roots: readonly TreeNode[], shape: Shape): TreeRow[] {
     const shown = fit.length > most + 1 ? fit.slice(0, most) : fit;
     shown.forEach((node, at) => {
       const open = filtered || (shape.folds.get(node.address) ?? opensByItself(node, roots.length, shape.open));
-      rows.push({ node, depth, fold: node.children.length === 0 ? "none" : open ? "open" : "closed", position: at + 1, siblings: fit.length });
+      rows.push({
+        node,
+        depth,
+        fold: node.children.length === 0 ? "none" : open ? "open" : "closed",
+        position: at + 1,
+        siblings: fit.length,
+      });
       if (open) visit(node.children, depth + 1, node.address);
     });
     const [first] = fit.slice(shown.length);
-    if (first !== undefined) rows.push({ node: first, depth, fold: "none", position: shown.length + 1, siblings: fit.length, more: { parent, hidden: fit.length - shown.length } });
+    if (first !== undefined)
+      rows.push({
+        node: first,
+        depth,
+        fold: "none",
+        position: shown.length + 1,
+        siblings: fit.length,
+        more: { parent, hidden: fit.length - shown.length },
+      });
   };
   visit(roots, 0, "/");
   return rows;

@@ -98,8 +98,22 @@ export function middle(text: string, most: number): string {
 export function codeWord(code: string | undefined): string {
   if (code === undefined) return "failed";
   const known: Record<string, string> = {
-    TOOL_TIMEOUT: "cut by its limit", TOOL_CANCELLED: "cancelled", TOOL_INTERRUPTED: "interrupted", TOOL_DENIED: "not allowed", TOOL_UNKNOWN: "no such tool",
-    TOOL_INPUT_INVALID: "input refused", TOOL_INPUT_BROKEN: "input broken", PATH_DENIED: "not allowed", TOOL_FAILED: "failed", TOOL_LIMIT: "limit reached",
+    TOOL_TIMEOUT: "cut by its limit",
+    TOOL_CANCELLED: "cancelled",
+    TOOL_INTERRUPTED: "interrupted",
+    TOOL_DENIED: "not allowed",
+    TOOL_UNKNOWN: "no such tool",
+    TOOL_INPUT_INVALID: "input refused",
+    TOOL_INPUT_BROKEN: "input broken",
+    PATH_DENIED: "not allowed",
+    TOOL_FAILED: "failed",
+    TOOL_LIMIT: "limit reached",
   };
-  return known[code] ?? code.replace(/^(FILE|PATCH|SEARCH|DOC|TOOL|CHANGE|CWD|PATH)_/u, "").replaceAll("_", " ").toLowerCase();
+  return (
+    known[code] ??
+    code
+      .replace(/^(FILE|PATCH|SEARCH|DOC|TOOL|CHANGE|CWD|PATH)_/u, "")
+      .replaceAll("_", " ")
+      .toLowerCase()
+  );
 }

@@ -2,7 +2,19 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { closeBrowser, DESKTOP, openPage, PHONE, realServer, say, settled, stand, talk, whyNoBrowser, type Stand } from "../support/browser-page.ts";
+import {
+  closeBrowser,
+  DESKTOP,
+  openPage,
+  PHONE,
+  realServer,
+  say,
+  settled,
+  stand,
+  talk,
+  whyNoBrowser,
+  type Stand,
+} from "../support/browser-page.ts";
 import { LONG_NAME } from "../support/rehearsed-plays.ts";
 
 const open: Stand[] = [];
@@ -37,7 +49,10 @@ const states: Record<string, State> = {
   },
   "a name of sixty characters, German and Japanese": async (look) => {
     const page = await talk((await on(true)).base, LONG_NAME, look);
-    await say(page, "秋カタログの在庫と倉庫の記録を照合してください。Rechtsschutzversicherungsgesellschaftsmitarbeiterverzeichnisprüfungsordnung");
+    await say(
+      page,
+      "秋カタログの在庫と倉庫の記録を照合してください。Rechtsschutzversicherungsgesellschaftsmitarbeiterverzeichnisprüfungsordnung",
+    );
     await settled(page);
     return page;
   },
@@ -82,26 +97,40 @@ function clipped(): string[] {
     const hidden = (value: string): boolean => value === "hidden" || value === "clip";
     const says = style.textOverflow === "ellipsis" || style.webkitLineClamp !== "none";
     const wide = element.scrollWidth > element.clientWidth + 1 && hidden(style.overflowX) && !says;
-    const high = element.scrollHeight > element.clientHeight + 2 && hidden(style.overflowY) && style.webkitLineClamp === "none" && style.whiteSpace !== "nowrap";
-    if ((wide || high) && element.textContent.trim() !== "") bad.push(`${element.tagName} ${element.className}: ${element.textContent.slice(0, 40)}`);
+    const high =
+      element.scrollHeight > element.clientHeight + 2 &&
+      hidden(style.overflowY) &&
+      style.webkitLineClamp === "none" &&
+      style.whiteSpace !== "nowrap";
+    if ((wide || high) && element.textContent.trim() !== "")
+      bad.push(`${element.tagName} ${element.className}: ${element.textContent.slice(0, 40)}`);
   }
   return bad;
 }
 
 describe.skipIf(whyNoBrowser !== null)(whyNoBrowser === null ? "the page" : `the page (skipped: ${whyNoBrowser})`, () => {
-  const sizes = [["desktop light", DESKTOP, "light"], ["phone dark", PHONE, "dark"]] as const;
+  const sizes = [
+    ["desktop light", DESKTOP, "light"],
+    ["phone dark", PHONE, "dark"],
+  ] as const;
   describe.each(sizes)("%s", (_, viewport, colorScheme) => {
-    it.each(Object.keys(states))("shows %s without overflow, cut text, pale text or serious axe findings", async (name) => {
-      if (realServer !== null && name !== "the first run") return;
-      const page = await states[name]?.({ viewport, colorScheme });
-      if (page === undefined) throw new Error("no such state");
-      pages.push(page);
-      await page.waitForTimeout(400); // drawers and fonts come to rest
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
-      expect(await page.evaluate(clipped)).toEqual([]);
-      const found = await new AxeBuilder({ page }).analyze();
-      const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ")}`);
-      expect(serious).toEqual([]);
-    }, 60_000);
+    it.each(Object.keys(states))(
+      "shows %s without overflow, cut text, pale text or serious axe findings",
+      async (name) => {
+        if (realServer !== null && name !== "the first run") return;
+        const page = await states[name]?.({ viewport, colorScheme });
+        if (page === undefined) throw new Error("no such state");
+        pages.push(page);
+        await page.waitForTimeout(400); // drawers and fonts come to rest
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
+        expect(await page.evaluate(clipped)).toEqual([]);
+        const found = await new AxeBuilder({ page }).analyze();
+        const serious = found.violations
+          .filter((one) => one.impact === "serious" || one.impact === "critical")
+          .map((one) => `${one.id}: ${one.nodes.map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ")}`);
+        expect(serious).toEqual([]);
+      },
+      60_000,
+    );
   });
 });

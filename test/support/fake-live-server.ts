@@ -38,16 +38,43 @@ export interface Turn {
   /** Resolves false when the turn was stopped. */
   pause(milliseconds: number): Promise<boolean>;
   say(text: string, options?: { pieces?: number; pause?: number; thinking?: boolean }): Promise<void>;
-  call(tool: string, input: Json, options: { ms?: number; output?: Json; ok?: boolean; code?: string; summary?: string; limitMs?: number; shortened?: { chars: number; shown: number }; changes?: Json[] }): Promise<void>;
+  call(
+    tool: string,
+    input: Json,
+    options: {
+      ms?: number;
+      output?: Json;
+      ok?: boolean;
+      code?: string;
+      summary?: string;
+      limitMs?: number;
+      shortened?: { chars: number; shown: number };
+      changes?: Json[];
+    },
+  ): Promise<void>;
   state(state: string, more?: { until?: number; why?: string }): void;
   readonly stopped: boolean;
 }
-export type Ending = { outcome: Outcome; outcomeReason?: string; error?: { code: string; message: string; hint?: string }; retryable?: boolean; costUsd?: number | null } | undefined;
+export type Ending =
+  | {
+      outcome: Outcome;
+      outcomeReason?: string;
+      error?: { code: string; message: string; hint?: string };
+      retryable?: boolean;
+      costUsd?: number | null;
+    }
+  | undefined;
 export type Play = (turn: Turn) => Promise<Ending | void>;
 
 const EMPTY_SERVER: ServerLine = {
-  version: "0.1.0", home: "~/.somora", draining: false, store: { state: "ok", since: 0, reason: null },
-  config: { valid: true, errors: [] }, held: false, todayUsd: 0, todayUnknown: false,
+  version: "0.1.0",
+  home: "~/.somora",
+  draining: false,
+  store: { state: "ok", since: 0, reason: null },
+  config: { valid: true, errors: [] },
+  held: false,
+  todayUsd: 0,
+  todayUnknown: false,
 };
 
 export class FakeServer {
@@ -123,10 +150,20 @@ export class FakeServer {
 
   #open(agent: AgentLine, slug: string): void {
     const line = agent.sessions.find((session) => session.slug === slug);
-    const view = { ...emptySessionView(agent.name, slug), model: agent.model, title: line?.title ?? null, parked: line?.parked ?? null, cwd: line?.cwd ?? null };
+    const view = {
+      ...emptySessionView(agent.name, slug),
+      model: agent.model,
+      title: line?.title ?? null,
+      parked: line?.parked ?? null,
+      cwd: line?.cwd ?? null,
+    };
     this.views.set(TOPIC.session(agent.name, slug), view);
     this.setActor({ ...actorOf(`/agents/${agent.name}`, "agent", "/agents"), birth: `1.${this.actors.size + 1}.0` });
-    this.setActor({ ...actorOf(`/agents/${agent.name}/sessions/${slug}`, "session", `/agents/${agent.name}`), birth: `1.${this.actors.size + 1}.0`, ...(view.parked === null ? {} : { status: "parked" as const, parkedReason: view.parked }) });
+    this.setActor({
+      ...actorOf(`/agents/${agent.name}/sessions/${slug}`, "session", `/agents/${agent.name}`),
+      birth: `1.${this.actors.size + 1}.0`,
+      ...(view.parked === null ? {} : { status: "parked" as const, parkedReason: view.parked }),
+    });
   }
 
   setActor(actor: ActorView): void {
@@ -173,7 +210,9 @@ export class FakeServer {
     this.session(agent, session, { type: "row.added", data: { row: sent, ...(fromBlock ? { fromBlock: true } : {}) } });
     const line = this.agents.get(agent);
     if (line !== undefined) {
-      const sessions = line.sessions.map((other) => (other.slug === session ? { ...other, newestSeq: whole.seq, lastAt: whole.at } : other));
+      const sessions = line.sessions.map((other) =>
+        other.slug === session ? { ...other, newestSeq: whole.seq, lastAt: whole.at } : other,
+      );
       this.agents.set(agent, { ...line, sessions });
       this.publish(TOPIC.agents, "agents.changed", { agents: [this.agents.get(agent) as AgentLine], gone: [] });
     }
@@ -233,7 +272,8 @@ export class FakeServer {
       return;
     }
     const data = this.#snapshot(topic);
-    if (data === null) return this.#send(socket, JSON.stringify({ type: "error", topic, code: "TOPIC_UNKNOWN", message: `No topic ${topic}.` }));
+    if (data === null)
+      return this.#send(socket, JSON.stringify({ type: "error", topic, code: "TOPIC_UNKNOWN", message: `No topic ${topic}.` }));
     this.#send(socket, JSON.stringify({ topic, seq: `${this.epoch}.${ring.n}`, at: Date.now(), type: "snapshot", data }));
   }
 
@@ -268,13 +308,15 @@ export class FakeServer {
       response.end(value === undefined ? undefined : JSON.stringify(value));
     };
     if (path === "/pair") {
-      if (body["code"] !== this.#options.pairing?.code) return reply(401, { error: { code: "PAIR_CODE_WRONG", message: "The pairing code is wrong, used or older than five minutes." } });
+      if (body["code"] !== this.#options.pairing?.code)
+        return reply(401, { error: { code: "PAIR_CODE_WRONG", message: "The pairing code is wrong, used or older than five minutes." } });
       const cookie = `p${Math.random().toString(36).slice(2)}`;
       this.#paired.add(cookie);
       response.writeHead(204, { "set-cookie": `fake=${cookie}; HttpOnly; SameSite=Strict; Path=/` });
       return void response.end();
     }
-    if (!this.#lets(request)) return reply(401, { error: { code: "KEY_MISSING", message: "No key and no pairing cookie came with the request." } });
+    if (!this.#lets(request))
+      return reply(401, { error: { code: "KEY_MISSING", message: "No key and no pairing cookie came with the request." } });
     this.#route(`${request.method} ${path}`, url.searchParams, body, reply);
   }
 
@@ -313,20 +355,57 @@ export class FakeServer {
     const made = /^POST \/agents\/([^/]+)\/sessions$/.exec(route);
     if (made !== null) return this.#make(decodeURIComponent(made[1] as string), String(body["slug"]), reply, refuse);
     const tools = /^GET \/agents\/([^/]+)\/tools$/.exec(route);
-    if (tools !== null) return reply(200, { tools: [{ name: "file_read", toolset: "file", description: "Read a file.", visible: true }, { name: "exec", toolset: "exec", description: "Run a command.", visible: tools[1] === "tinker" }] });
+    if (tools !== null)
+      return reply(200, {
+        tools: [
+          { name: "file_read", toolset: "file", description: "Read a file.", visible: true },
+          { name: "exec", toolset: "exec", description: "Run a command.", visible: tools[1] === "tinker" },
+        ],
+      });
     const changed = /^(POST|PUT|PATCH|DELETE) \/agents\/([^/]+)\/sessions\/([^/]+)(\/\w+)?$/.exec(route);
     if (changed !== null) return this.#change(changed, body, reply);
     if (/^POST \/agents\/[^/]+\/changes\/[^/]+\/undo$/.test(route)) return reply(200, { ok: true, data: { path: "blurbs/031.md" } });
     if (route === "POST /agents") {
-      this.addAgent(agentLine(String(body["name"]), { description: String(body["description"] ?? ""), model: String(body["model"] ?? "rehearsal/guide") }));
+      this.addAgent(
+        agentLine(String(body["name"]), {
+          description: String(body["description"] ?? ""),
+          model: String(body["model"] ?? "rehearsal/guide"),
+        }),
+      );
       return reply(201, { name: body["name"] ?? null });
     }
     refuse(404, "ROUTE_UNKNOWN", `No route ${route}.`);
   }
 
   models: Json[] = [
-    { ref: "rehearsal/guide", alias: null, provider: "rehearsal", id: "guide", engine: "rehearsal", rehearsal: true, contextWindow: null, maxTokens: null, capabilities: ["text"], parallelToolCalls: true, price: null, baseUrl: null },
-    { ref: "local/qwen3", alias: "qwen", provider: "local", id: "qwen3", engine: "openai-compatible", rehearsal: false, contextWindow: 32768, maxTokens: 4096, capabilities: ["text", "reasoning"], parallelToolCalls: false, price: null, baseUrl: "http://127.0.0.1:11434/v1" },
+    {
+      ref: "rehearsal/guide",
+      alias: null,
+      provider: "rehearsal",
+      id: "guide",
+      engine: "rehearsal",
+      rehearsal: true,
+      contextWindow: null,
+      maxTokens: null,
+      capabilities: ["text"],
+      parallelToolCalls: true,
+      price: null,
+      baseUrl: null,
+    },
+    {
+      ref: "local/qwen3",
+      alias: "qwen",
+      provider: "local",
+      id: "qwen3",
+      engine: "openai-compatible",
+      rehearsal: false,
+      contextWindow: 32768,
+      maxTokens: 4096,
+      capabilities: ["text", "reasoning"],
+      parallelToolCalls: false,
+      price: null,
+      baseUrl: "http://127.0.0.1:11434/v1",
+    },
   ];
   story: Json[] = [];
 
@@ -341,11 +420,23 @@ export class FakeServer {
     reply(200, { resumed: true });
   }
 
-  #make(agent: string, slug: string, reply: (status: number, value?: object) => void, refuse: (status: number, code: string, message: string) => void): void {
+  #make(
+    agent: string,
+    slug: string,
+    reply: (status: number, value?: object) => void,
+    refuse: (status: number, code: string, message: string) => void,
+  ): void {
     const line = this.agents.get(agent);
     if (line === undefined) return refuse(404, "AGENT_UNKNOWN", `No agent ${agent}.`);
-    if (!/^[A-Za-z0-9_-]+$/.test(slug)) return refuse(400, "SESSION_SLUG_INVALID", `"${slug}" is no session name: letters, digits, _ and - only.`);
-    const next = { ...line, sessions: [...line.sessions, { slug, title: null, createdAt: Date.now(), lastAt: Date.now(), newestSeq: 0, state: "idle", queued: 0, parked: null, cwd: null }] };
+    if (!/^[A-Za-z0-9_-]+$/.test(slug))
+      return refuse(400, "SESSION_SLUG_INVALID", `"${slug}" is no session name: letters, digits, _ and - only.`);
+    const next = {
+      ...line,
+      sessions: [
+        ...line.sessions,
+        { slug, title: null, createdAt: Date.now(), lastAt: Date.now(), newestSeq: 0, state: "idle", queued: 0, parked: null, cwd: null },
+      ],
+    };
     this.agents.set(agent, next);
     this.#open(next, slug);
     this.publish(TOPIC.agents, "agents.changed", { agents: [next], gone: [] });
@@ -355,18 +446,29 @@ export class FakeServer {
   #change(match: RegExpExecArray, body: { [field: string]: Json }, reply: (status: number, value?: object) => void): void {
     const [, method, agent, session, what] = match as unknown as [string, string, string, string, string | undefined];
     if (method === "PATCH") this.session(agent, session, { type: "session.changed", data: { title: String(body["title"]) } });
-    if (what === "/model") this.session(agent, session, { type: "session.changed", data: { model: method === "PUT" ? String(body["model"]) : null } });
-    if (what === "/hold" || what === "/release") this.session(agent, session, { type: "session.changed", data: { held: what === "/hold" } });
+    if (what === "/model")
+      this.session(agent, session, { type: "session.changed", data: { model: method === "PUT" ? String(body["model"]) : null } });
+    if (what === "/hold" || what === "/release")
+      this.session(agent, session, { type: "session.changed", data: { held: what === "/hold" } });
     if (method === "PATCH") {
       const line = this.agents.get(agent) as AgentLine;
-      const next = { ...line, sessions: line.sessions.map((other) => (other.slug === session ? { ...other, title: String(body["title"]) } : other)) };
+      const next = {
+        ...line,
+        sessions: line.sessions.map((other) => (other.slug === session ? { ...other, title: String(body["title"]) } : other)),
+      };
       this.agents.set(agent, next);
       this.publish(TOPIC.agents, "agents.changed", { agents: [next], gone: [] });
     }
     reply(200, {});
   }
 
-  #take(agent: string, session: string, body: { [field: string]: Json }, reply: (status: number, value?: object) => void, refuse: (status: number, code: string, message: string) => void): void {
+  #take(
+    agent: string,
+    session: string,
+    body: { [field: string]: Json },
+    reply: (status: number, value?: object) => void,
+    refuse: (status: number, code: string, message: string) => void,
+  ): void {
     const topic = TOPIC.session(agent, session);
     const view = this.views.get(topic);
     if (view === undefined) return refuse(404, "SESSION_UNKNOWN", `No session ${agent}/${session}.`);
@@ -395,7 +497,12 @@ export class FakeServer {
     if (position === 0) void this.#run(agent, session);
   }
 
-  #unqueue(turnId: string, steer: boolean, reply: (status: number, value?: object) => void, refuse: (status: number, code: string, message: string) => void): void {
+  #unqueue(
+    turnId: string,
+    steer: boolean,
+    reply: (status: number, value?: object) => void,
+    refuse: (status: number, code: string, message: string) => void,
+  ): void {
     for (const [topic, waiting] of this.#waiting) {
       const at = waiting.findIndex((entry) => entry.turnId === turnId);
       if (at < 0) continue;
@@ -427,11 +534,17 @@ export class FakeServer {
     const startedAt = Date.now();
     let [block, calls] = [0, 0];
     let round = 1;
-    this.session(agent, session, { type: "turn.started", data: { turnId, origin: { kind: "human" }, model: line?.model ?? "none", attempt: 1, rehearsal: line?.rehearsal ?? false } });
+    this.session(agent, session, {
+      type: "turn.started",
+      data: { turnId, origin: { kind: "human" }, model: line?.model ?? "none", attempt: 1, rehearsal: line?.rehearsal ?? false },
+    });
     this.addRow(agent, session, { kind: "user_message", turnId, data: { text, origin: { kind: "human" } } });
     const actor = { ...actorOf(address, "turn", `/agents/${agent}/sessions/${session}`), birth: `2.${startedAt}.0` };
     const turn: Turn = {
-      turnId, agent, session, text,
+      turnId,
+      agent,
+      session,
+      text,
       get stopped() {
         return stopped;
       },
@@ -458,29 +571,62 @@ export class FakeServer {
         const size = Math.max(1, Math.ceil(words.length / (options.pieces ?? 10)));
         let offset = 0;
         for (; offset < words.length && !stopped; offset += size) {
-          this.session(agent, session, { type: `${kind}.delta`, data: { turnId, blockId, offset, text: words.slice(offset, offset + size) } });
+          this.session(agent, session, {
+            type: `${kind}.delta`,
+            data: { turnId, blockId, offset, text: words.slice(offset, offset + size) },
+          });
           if (options.pause !== undefined) await turn.pause(options.pause);
         }
         const said = words.slice(0, offset);
         this.session(agent, session, { type: `${kind}.end`, data: { turnId, blockId } });
         const data = { text: said, attempt: 1, blockId, round };
-        this.addRow(agent, session, { kind: kind === "text" ? "assistant_message" : "thinking", turnId, data } as Omit<HistoryRow, "seq" | "at">, true);
+        this.addRow(
+          agent,
+          session,
+          { kind: kind === "text" ? "assistant_message" : "thinking", turnId, data } as Omit<HistoryRow, "seq" | "at">,
+          true,
+        );
       },
       call: async (tool, input, options) => {
         const callId = `${turnId}.c${calls++}`;
         const began = Date.now();
         turn.state("tools");
         this.addRow(agent, session, { kind: "tool_call", turnId, data: { callId, tool, input, round } });
-        this.session(agent, session, { type: "call.started", data: { turnId, callId, tool, input, ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }) } });
-        this.setActor({ ...actorOf(`${address}/calls/${callId}`, "call", address), birth: `2.${began}.${calls}`, state: "running", detail: { tool, about: aboutOf(input) } });
+        this.session(agent, session, {
+          type: "call.started",
+          data: { turnId, callId, tool, input, ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }) },
+        });
+        this.setActor({
+          ...actorOf(`${address}/calls/${callId}`, "call", address),
+          birth: `2.${began}.${calls}`,
+          state: "running",
+          detail: { tool, about: aboutOf(input) },
+        });
         const whole = await turn.pause(options.ms ?? 5);
         const ok = whole && (options.ok ?? true);
         const summary = options.summary ?? (ok ? "ok" : "failed");
         const ms = Date.now() - began;
         const code = whole ? options.code : "TOOL_CANCELLED";
-        this.session(agent, session, { type: "call.settled", data: { turnId, callId, ok, summary, ms, ...(code === undefined || ok ? {} : { code }) } });
-        const output = ok ? { ok: true, data: options.output ?? {} } : { ok: false, error: { code: code ?? "TOOL_FAILED", message: String(options.output ?? "It failed.") } };
-        this.addRow(agent, session, { kind: "tool_result", turnId, data: { callId, ok, output: output as Json, summary, ms, ...(options.shortened === undefined ? {} : { shortened: options.shortened }), ...(options.changes === undefined ? {} : { changes: options.changes }) } });
+        this.session(agent, session, {
+          type: "call.settled",
+          data: { turnId, callId, ok, summary, ms, ...(code === undefined || ok ? {} : { code }) },
+        });
+        const output = ok
+          ? { ok: true, data: options.output ?? {} }
+          : { ok: false, error: { code: code ?? "TOOL_FAILED", message: String(options.output ?? "It failed.") } };
+        this.addRow(agent, session, {
+          kind: "tool_result",
+          turnId,
+          data: {
+            callId,
+            ok,
+            output: output as Json,
+            summary,
+            ms,
+            ...(options.shortened === undefined ? {} : { shortened: options.shortened }),
+            ...(options.changes === undefined ? {} : { changes: options.changes }),
+          },
+        });
         this.dropActor(`${address}/calls/${callId}`);
         round += 1;
       },
@@ -492,8 +638,26 @@ export class FakeServer {
     const usage = { ...NO_USAGE, input: 820, output: 140, contextUsed: 10_160, contextWindow: 32_768 };
     const costUsd = "costUsd" in end ? (end.costUsd ?? null) : line?.rehearsal === true ? 0 : 0.004;
     const { outcome } = end;
-    const more = { ...("outcomeReason" in end && end.outcomeReason !== undefined ? { outcomeReason: end.outcomeReason } : {}), ...("error" in end && end.error !== undefined ? { error: end.error } : {}) };
-    this.addRow(agent, session, { kind: "turn_end", turnId, data: { outcome, ...more, usage, costUsd, toolCalls: calls, rounds: round, ms: Date.now() - startedAt, model: line?.model ?? "none", retryable: outcome === "failed" || more.outcomeReason === "cut", ...(stopped ? { stopped: { processes: 0, ms: 40 } } : {}) } });
+    const more = {
+      ...("outcomeReason" in end && end.outcomeReason !== undefined ? { outcomeReason: end.outcomeReason } : {}),
+      ...("error" in end && end.error !== undefined ? { error: end.error } : {}),
+    };
+    this.addRow(agent, session, {
+      kind: "turn_end",
+      turnId,
+      data: {
+        outcome,
+        ...more,
+        usage,
+        costUsd,
+        toolCalls: calls,
+        rounds: round,
+        ms: Date.now() - startedAt,
+        model: line?.model ?? "none",
+        retryable: outcome === "failed" || more.outcomeReason === "cut",
+        ...(stopped ? { stopped: { processes: 0, ms: 40 } } : {}),
+      },
+    });
     this.session(agent, session, { type: "turn.settled", data: { turnId, outcome, ...more, usage, costUsd } });
     this.dropActor(address);
     this.#stops.delete(topic);
@@ -516,7 +680,13 @@ export class FakeServer {
   }
 }
 
-const TYPES: Record<string, string> = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2", ".svg": "image/svg+xml" };
+const TYPES: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".woff2": "font/woff2",
+  ".svg": "image/svg+xml",
+};
 
 function aboutOf(input: Json): string {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
@@ -524,13 +694,41 @@ function aboutOf(input: Json): string {
 }
 
 export function actorOf(address: string, kind: string, parent: string | null): ActorView {
-  return { address, birth: "1.1.0", kind, state: "idle", status: "live", parent, since: Date.now(), detail: {}, pending: [], mailbox: 0, restarts: 0 };
+  return {
+    address,
+    birth: "1.1.0",
+    kind,
+    state: "idle",
+    status: "live",
+    parent,
+    since: Date.now(),
+    detail: {},
+    pending: [],
+    mailbox: 0,
+    restarts: 0,
+  };
 }
 
 export function agentLine(name: string, more: Partial<AgentLine> = {}): AgentLine {
   return {
-    name, description: "", model: "rehearsal/guide", rehearsal: (more.model ?? "rehearsal/guide")?.startsWith("rehearsal/") ?? false, problem: null,
-    sessions: [{ slug: "main", title: null, createdAt: Date.now(), lastAt: Date.now(), newestSeq: 0, state: "idle", queued: 0, parked: null, cwd: null }],
+    name,
+    description: "",
+    model: "rehearsal/guide",
+    rehearsal: (more.model ?? "rehearsal/guide")?.startsWith("rehearsal/") ?? false,
+    problem: null,
+    sessions: [
+      {
+        slug: "main",
+        title: null,
+        createdAt: Date.now(),
+        lastAt: Date.now(),
+        newestSeq: 0,
+        state: "idle",
+        queued: 0,
+        parked: null,
+        cwd: null,
+      },
+    ],
     ...more,
   };
 }

@@ -25,13 +25,22 @@ export function useActions(agent: string | null, session: string | null): Action
   const live = useFrozenAt() === null;
   return useMemo(() => {
     const offline = live ? {} : { off: "no connection" };
-    const tell = (request: Promise<unknown>): void => void request.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
-    const here: Action[] = agent === null || session === null ? [] : [
-      { id: "new-session", icon: "plus", words: `New session with ${agent}`, ...offline, run: () => void newSession(client, agent) },
-      { id: "hold", icon: "pause", words: "Hold the queue", ...offline, run: () => tell(client.api.hold(agent, session)) },
-      { id: "release", icon: "play", words: "Release the queue", ...offline, run: () => tell(client.api.release(agent, session)) },
-      { id: "inspect", icon: "tree", words: `Everything about ${agent} / ${session}`, run: () => goTo(actorHref(`/agents/${agent}/sessions/${session}`)) },
-    ];
+    const tell = (request: Promise<unknown>): void =>
+      void request.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
+    const here: Action[] =
+      agent === null || session === null
+        ? []
+        : [
+            { id: "new-session", icon: "plus", words: `New session with ${agent}`, ...offline, run: () => void newSession(client, agent) },
+            { id: "hold", icon: "pause", words: "Hold the queue", ...offline, run: () => tell(client.api.hold(agent, session)) },
+            { id: "release", icon: "play", words: "Release the queue", ...offline, run: () => tell(client.api.release(agent, session)) },
+            {
+              id: "inspect",
+              icon: "tree",
+              words: `Everything about ${agent} / ${session}`,
+              run: () => goTo(actorHref(`/agents/${agent}/sessions/${session}`)),
+            },
+          ];
     const places: Action[] = [
       { id: "tree", icon: "tree", words: "Living tree", key: "G T", run: () => goTo("#/tree") },
       { id: "keys", icon: "keys", words: "All keys", key: "?", run: () => page.showKeys(true) },
@@ -40,7 +49,15 @@ export function useActions(agent: string | null, session: string | null): Action
       { id: "dark", icon: "note", words: "Dark page", run: () => page.setTheme("dark") },
       { id: "system", icon: "note", words: "Light or dark as the system", run: () => page.setTheme("system") },
     ];
-    const sessions = agents.flatMap((other) => other.sessions.map((one): Action => ({ id: `open:${other.name}/${one.slug}`, icon: "right", words: `Open ${other.name} / ${one.slug}`, ...(one.title === null ? {} : { note: one.title }), run: () => goTo(talkHref(other.name, one.slug)) })));
+    const sessions = agents.flatMap((other) =>
+      other.sessions.map((one): Action => ({
+        id: `open:${other.name}/${one.slug}`,
+        icon: "right",
+        words: `Open ${other.name} / ${one.slug}`,
+        ...(one.title === null ? {} : { note: one.title }),
+        run: () => goTo(talkHref(other.name, one.slug)),
+      })),
+    );
     return [...sessions, ...here, ...places];
   }, [client, agents, agent, session, live]);
 }

@@ -23,7 +23,11 @@ export function App({ pairingSaid }: { pairingSaid: string | null }) {
   const talk = useLastTalk(useRoute());
   const tree = useBuiltTree(talk);
   if (link.status === "unpaired") return <Unpaired said={pairingSaid} />;
-  return <TreeContext value={tree}><Frame /></TreeContext>;
+  return (
+    <TreeContext value={tree}>
+      <Frame />
+    </TreeContext>
+  );
 }
 
 /** The last conversation that was open: the tree place and the actor place keep it beside them. */
@@ -55,22 +59,38 @@ function Frame() {
 
   const treeOpen = state.tree ? "max-tree:flex" : "max-tree:hidden";
   return (
-    <div className={`grid h-full grid-cols-[var(--w-rail)_minmax(0,1fr)_var(--w-tree)] grid-rows-[auto_minmax(0,1fr)_var(--h-line)] [grid-template-areas:'strips_strips_strips'_'rail_talk_tree'_'truth_truth_truth'] max-tree:grid-cols-[var(--w-rail)_minmax(0,1fr)] max-tree:[grid-template-areas:'strips_strips'_'rail_talk'_'truth_truth'] max-rail:grid-cols-[minmax(0,1fr)] max-rail:grid-rows-[var(--h-head)_var(--h-line)_auto_minmax(0,1fr)] max-rail:[grid-template-areas:none] ${frozen ? "frozen" : ""}`} style={state.treeWidth === null ? undefined : ({ "--w-tree": `${state.treeWidth}px` } as React.CSSProperties)}>
+    <div
+      className={`grid h-full grid-cols-[var(--w-rail)_minmax(0,1fr)_var(--w-tree)] grid-rows-[auto_minmax(0,1fr)_var(--h-line)] [grid-template-areas:'strips_strips_strips'_'rail_talk_tree'_'truth_truth_truth'] max-tree:grid-cols-[var(--w-rail)_minmax(0,1fr)] max-tree:[grid-template-areas:'strips_strips'_'rail_talk'_'truth_truth'] max-rail:grid-cols-[minmax(0,1fr)] max-rail:grid-rows-[var(--h-head)_var(--h-line)_auto_minmax(0,1fr)] max-rail:[grid-template-areas:none] ${frozen ? "frozen" : ""}`}
+      style={state.treeWidth === null ? undefined : ({ "--w-tree": `${state.treeWidth}px` } as React.CSSProperties)}
+    >
       <Strips />
       <Rail route={route} full={home} />
       {route.place === "tree" || route.place === "actor" ? (
         <main className="flex min-h-0 min-w-0 flex-col rail:col-start-2 rail:col-end-[-1] rail:row-start-2 max-rail:[grid-area:1/1/5/2]">
-          <TreePanel key={route.place === "tree" ? route.query : "actor"} open={null} session={null} wide query={route.place === "tree" ? route.query : ""} />
+          <TreePanel
+            key={route.place === "tree" ? route.query : "actor"}
+            open={null}
+            session={null}
+            wide
+            query={route.place === "tree" ? route.query : ""}
+          />
         </main>
       ) : talk === null ? (
-        <main className="px-6 py-6 text-ink-2 [grid-area:talk] max-rail:hidden">{known ? "No agent is here yet. One begins with the plus at the left." : "Asking the server."}</main>
+        <main className="px-6 py-6 text-ink-2 [grid-area:talk] max-rail:hidden">
+          {known ? "No agent is here yet. One begins with the plus at the left." : "Asking the server."}
+        </main>
       ) : (
         <Talk agent={talk.agent} session={talk.session} row={route.place === "talk" ? route.row : null} />
       )}
       {route.place === "tree" || route.place === "actor" ? null : (
         <>
-          {state.tree ? <div className="fixed inset-0 z-3 bg-black/40 tree:hidden rail:bg-transparent" onClick={() => page.showTree(false)} /> : null}
-          <aside aria-label="Living tree" className={`relative flex min-h-0 min-w-0 flex-col border-l border-line bg-rail tree:[grid-area:tree] max-tree:fixed max-tree:top-0 max-tree:right-0 max-tree:bottom-(--h-line) max-tree:z-4 max-tree:w-[min(26.25rem,80vw)] max-tree:shadow-pop max-tree:slide max-rail:inset-x-0 max-rail:top-auto max-rail:bottom-0 max-rail:h-[86%] max-rail:w-full max-rail:overflow-hidden max-rail:rounded-t-4 max-rail:border-l-0 max-rail:bg-canvas ${treeOpen}`}>
+          {state.tree ? (
+            <div className="fixed inset-0 z-3 bg-black/40 tree:hidden rail:bg-transparent" onClick={() => page.showTree(false)} />
+          ) : null}
+          <aside
+            aria-label="Living tree"
+            className={`relative flex min-h-0 min-w-0 flex-col border-l border-line bg-rail tree:[grid-area:tree] max-tree:fixed max-tree:top-0 max-tree:right-0 max-tree:bottom-(--h-line) max-tree:z-4 max-tree:w-[min(26.25rem,80vw)] max-tree:shadow-pop max-tree:slide max-rail:inset-x-0 max-rail:top-auto max-rail:bottom-0 max-rail:h-[86%] max-rail:w-full max-rail:overflow-hidden max-rail:rounded-t-4 max-rail:border-l-0 max-rail:bg-canvas ${treeOpen}`}
+          >
             <Resizer />
             <TreePanel open={talk?.agent ?? null} session={talk === null ? null : sessionAddress(talk.agent, talk.session)} />
           </aside>
@@ -94,7 +114,8 @@ function Resizer() {
       aria-hidden="true"
       onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
       onPointerMove={(event) => {
-        if (event.currentTarget.hasPointerCapture(event.pointerId)) page.setTreeWidth(Math.min(560, Math.max(320, window.innerWidth - event.clientX)));
+        if (event.currentTarget.hasPointerCapture(event.pointerId))
+          page.setTreeWidth(Math.min(560, Math.max(320, window.innerWidth - event.clientX)));
       }}
     />
   );

@@ -41,16 +41,45 @@ export function AskDialog() {
     setQuestion(null);
   };
   return (
-    <dialog ref={dialog} className="m-auto w-[26rem] max-w-[calc(100vw-2rem)] rounded-3 border border-line-2 bg-raised p-4 text-ink shadow-pop backdrop:bg-black/30" aria-labelledby="ask-title" onCancel={(event) => { event.preventDefault(); end(null); }}>
-      <form onSubmit={(event) => { event.preventDefault(); end(text); }}>
-        <h2 id="ask-title" className="text-title font-strong [overflow-wrap:anywhere]">{question.title}</h2>
+    <dialog
+      ref={dialog}
+      className="m-auto w-[26rem] max-w-[calc(100vw-2rem)] rounded-3 border border-line-2 bg-raised p-4 text-ink shadow-pop backdrop:bg-black/30"
+      aria-labelledby="ask-title"
+      onCancel={(event) => {
+        event.preventDefault();
+        end(null);
+      }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          end(text);
+        }}
+      >
+        <h2 id="ask-title" className="text-title font-strong [overflow-wrap:anywhere]">
+          {question.title}
+        </h2>
         {question.note === undefined ? null : <p className="mt-1 text-ink-2">{question.note}</p>}
         {question.label === undefined ? null : (
-          <label className="mt-3 block text-small text-ink-2">{question.label}<input autoFocus className="field mt-1 block w-full text-ui" value={text} placeholder={question.placeholder} onFocus={(event) => event.currentTarget.select()} onChange={(event) => setText(event.target.value)} /></label>
+          <label className="mt-3 block text-small text-ink-2">
+            {question.label}
+            <input
+              autoFocus
+              className="field mt-1 block w-full text-ui"
+              value={text}
+              placeholder={question.placeholder}
+              onFocus={(event) => event.currentTarget.select()}
+              onChange={(event) => setText(event.target.value)}
+            />
+          </label>
         )}
         <div className="mt-4 flex justify-end gap-2">
-          <button type="button" className="btn bare" onClick={() => end(null)}>Leave it</button>
-          <button type="submit" className="btn main">{question.action}</button>
+          <button type="button" className="btn bare" onClick={() => end(null)}>
+            Leave it
+          </button>
+          <button type="submit" className="btn main">
+            {question.action}
+          </button>
         </div>
       </form>
     </dialog>

@@ -10,7 +10,13 @@ export function CopyButton({ text, what, word = false }: { text: () => string; w
     setTimeout(() => setSaid(null), 1500);
   };
   return (
-    <button type="button" className={word ? "link inline-flex items-center gap-1 text-meta" : "icon-btn !size-6 max-rail:!size-9"} onClick={() => void copy()} aria-label={said ?? `Copy ${what}`} title={said ?? `Copy ${what}`}>
+    <button
+      type="button"
+      className={word ? "link inline-flex items-center gap-1 text-meta" : "icon-btn !size-6 max-rail:!size-9"}
+      onClick={() => void copy()}
+      aria-label={said ?? `Copy ${what}`}
+      title={said ?? `Copy ${what}`}
+    >
       {word ? (said ?? "Copy") : said === "copied" ? <Mark name="done" /> : <Icon name="copy" />}
     </button>
   );

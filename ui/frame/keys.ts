@@ -3,7 +3,12 @@ type Handlers = Record<string, (event: KeyboardEvent) => boolean | void>;
 const stack: Handlers[] = [];
 
 export function nameOf(event: KeyboardEvent): string {
-  const parts = [event.ctrlKey || event.metaKey ? "Ctrl" : "", event.altKey ? "Alt" : "", event.shiftKey && event.key.length > 1 ? "Shift" : "", event.key.length === 1 && (event.ctrlKey || event.metaKey) ? event.key.toLowerCase() : event.key];
+  const parts = [
+    event.ctrlKey || event.metaKey ? "Ctrl" : "",
+    event.altKey ? "Alt" : "",
+    event.shiftKey && event.key.length > 1 ? "Shift" : "",
+    event.key.length === 1 && (event.ctrlKey || event.metaKey) ? event.key.toLowerCase() : event.key,
+  ];
   return parts.filter((part) => part !== "").join(" ");
 }
 

@@ -5,7 +5,14 @@ import { ask } from "./ask.tsx";
 import { say } from "./toast.tsx";
 
 export async function newAgent(client: Client): Promise<void> {
-  const name = await ask({ title: "New agent", note: "It gets a folder with an AGENTS.md that says who it is; you can write there at any time.", label: "Name", value: "", placeholder: "letters, digits, - _ and .", action: "Make it" });
+  const name = await ask({
+    title: "New agent",
+    note: "It gets a folder with an AGENTS.md that says who it is; you can write there at any time.",
+    label: "Name",
+    value: "",
+    placeholder: "letters, digits, - _ and .",
+    action: "Make it",
+  });
   if (name === null || name.trim() === "") return;
   try {
     const { models } = await client.api.models();

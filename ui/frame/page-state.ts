@@ -28,7 +28,14 @@ function keep(key: string, value: string): void {
 }
 
 const theme = read(THEME);
-let state: PageState = { tree: false, palette: false, keys: false, selected: null, theme: theme === "light" || theme === "dark" ? theme : "system", treeWidth: Number(read(WIDTH)) || null };
+let state: PageState = {
+  tree: false,
+  palette: false,
+  keys: false,
+  selected: null,
+  theme: theme === "light" || theme === "dark" ? theme : "system",
+  treeWidth: Number(read(WIDTH)) || null,
+};
 const listeners = new Set<() => void>();
 
 function set(change: Partial<PageState>): void {

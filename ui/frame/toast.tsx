@@ -29,7 +29,18 @@ export function Toast() {
       {said === null ? null : (
         <div className="pointer-events-auto flex max-w-[26rem] items-center gap-2.5 rounded-3 border border-line-2 bg-raised py-2 pr-2.5 pl-3.5 shadow-pop">
           <span className="[overflow-wrap:anywhere]">{said.text}</span>
-          {said.undo === undefined ? null : <button type="button" className="btn small" onClick={() => { said.undo?.run(); setSaid(null); }}>{said.undo.word}</button>}
+          {said.undo === undefined ? null : (
+            <button
+              type="button"
+              className="btn small"
+              onClick={() => {
+                said.undo?.run();
+                setSaid(null);
+              }}
+            >
+              {said.undo.word}
+            </button>
+          )}
         </div>
       )}
     </div>

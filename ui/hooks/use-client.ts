@@ -44,7 +44,10 @@ export function useServer(): ServerLine | null {
   return useReadable(useClient().server).view;
 }
 
-export function useSession(agent: string, session: string): { view: SessionView | null; refused: { code: string; message: string } | null } {
+export function useSession(
+  agent: string,
+  session: string,
+): { view: SessionView | null; refused: { code: string; message: string } | null } {
   const client = useClient();
   useEffect(() => client.hold(agent, session), [client, agent, session]);
   const store = useMemo(() => client.session(agent, session), [client, agent, session]);

@@ -1,6 +1,6 @@
 /** The living tree, built once per change for everyone who shows a part of it. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { buildTree, Departed, sentenceOf, type Readable, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
+import { buildTree, Departed, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { SessionView } from "../../src/protocol/session-view.ts";
 import { useActors, useClient, useFrozenAt } from "./use-client.ts";
@@ -32,7 +32,10 @@ const NOTHING: Readable<TopicState<SessionView> | null> = { getSnapshot: () => n
 function useVoice(open: { agent: string; session: string } | null): Voice | null {
   const client = useClient();
   const [agent, session] = [open?.agent, open?.session];
-  const store = useMemo(() => (agent === undefined || session === undefined ? NOTHING : client.session(agent, session)), [client, agent, session]);
+  const store = useMemo(
+    () => (agent === undefined || session === undefined ? NOTHING : client.session(agent, session)),
+    [client, agent, session],
+  );
   const last = useRef<Voice | null>(null);
   return useSyncExternalStore(store.subscribe, () => {
     const view = store.getSnapshot()?.view ?? null;

@@ -30,7 +30,16 @@ export type IconName = keyof typeof PATHS | "stop";
 
 export function Icon({ name, className = "" }: { name: IconName; className?: string }) {
   return (
-    <svg className={`ic ${className}`} viewBox="0 0 16 16" fill="none" stroke="currentColor" strokeWidth={name === "more" ? 2.2 : 1.5} strokeLinecap="round" strokeLinejoin="round" aria-hidden="true">
+    <svg
+      className={`ic ${className}`}
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={name === "more" ? 2.2 : 1.5}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
       {name === "stop" ? <rect x="4" y="4" width="8" height="8" rx="1.2" fill="currentColor" stroke="none" /> : <path d={PATHS[name]} />}
     </svg>
   );

@@ -1,9 +1,26 @@
 /** An agent's tile. Its own colour gives only the hue; lightness and chroma are fixed, so it never looks like a state. */
-const NAMED: Record<string, number> = { red: 25, orange: 55, amber: 75, yellow: 95, green: 150, teal: 180, cyan: 210, blue: 250, indigo: 275, violet: 300, purple: 310, pink: 350 };
+const NAMED: Record<string, number> = {
+  red: 25,
+  orange: 55,
+  amber: 75,
+  yellow: 95,
+  green: 150,
+  teal: 180,
+  cyan: 210,
+  blue: 250,
+  indigo: 275,
+  violet: 300,
+  purple: 310,
+  pink: 350,
+};
 
 export function Tile({ name, color, className = "" }: { name: string; color?: string | undefined; className?: string }) {
   const letter = [...name.replace(/^[_.-]+/u, "")][0] ?? "?";
-  return <span className={`tile ${className}`} style={{ "--hue": hueOf(name, color) } as React.CSSProperties} aria-hidden="true">{letter}</span>;
+  return (
+    <span className={`tile ${className}`} style={{ "--hue": hueOf(name, color) } as React.CSSProperties} aria-hidden="true">
+      {letter}
+    </span>
+  );
 }
 
 function hueOf(name: string, color: string | undefined): number {

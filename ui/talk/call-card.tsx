@@ -1,7 +1,6 @@
 /** Tool cards: one line each, born at their final height; consecutive ones share a frame. */
 import { memo, useEffect, useMemo, useState } from "react";
-import { characters, clockSpan, middle, shortSpan } from "../../src/client/words.ts";
-import type { CallItem } from "../../src/client/timeline.ts";
+import { type CallItem, characters, clockSpan, middle, shortSpan } from "../../src/client/index.ts";
 import type { CallView } from "../../src/protocol/session-view.ts";
 import type { HistoryRow } from "../../src/protocol/history.ts";
 import { useClient } from "../hooks/use-client.ts";
@@ -29,13 +28,35 @@ export function Calls({ calls, context }: { calls: CallItem[]; context: CallCont
   return (
     <div className="overflow-hidden rounded-2 border border-line bg-raised">
       {calls.map((call) => (
-        <CallCard key={call.callId} call={call} live={context.live.find((other) => other.callId === call.callId)} running={call.turnId === context.activeTurn} agent={context.agent} session={context.session} frozen={context.frozen} />
+        <CallCard
+          key={call.callId}
+          call={call}
+          live={context.live.find((other) => other.callId === call.callId)}
+          running={call.turnId === context.activeTurn}
+          agent={context.agent}
+          session={context.session}
+          frozen={context.frozen}
+        />
       ))}
     </div>
   );
 }
 
-const CallCard = memo(function CallCard({ call, live, running, agent, session, frozen }: { call: CallItem; live: CallView | undefined; running: boolean; agent: string; session: string; frozen: boolean }) {
+const CallCard = memo(function CallCard({
+  call,
+  live,
+  running,
+  agent,
+  session,
+  frozen,
+}: {
+  call: CallItem;
+  live: CallView | undefined;
+  running: boolean;
+  agent: string;
+  session: string;
+  frozen: boolean;
+}) {
   const [choice, setChoice] = useState<boolean | null>(null);
   const words = cardWords(call, live, running);
   const open = choice ?? call.ended;
@@ -43,11 +64,21 @@ const CallCard = memo(function CallCard({ call, live, running, agent, session, f
   const ms = call.result?.data.ms ?? live?.settled?.ms;
   const edged = words.move !== "none";
   return (
-    <div className={`relative border-t border-line first:border-t-0 ${edged ? "before:absolute before:inset-y-0 before:left-0 before:w-0.5 before:bg-mark" : ""}`} data-move={words.move}>
-      <button type="button" className="grid h-(--h-bar) w-full grid-cols-[1rem_auto_minmax(1.5rem,1fr)_auto_0.875rem] items-center gap-2 px-2.5 text-left text-small" aria-expanded={open} onClick={() => setChoice(!open)}>
+    <div
+      className={`relative border-t border-line first:border-t-0 ${edged ? "before:absolute before:inset-y-0 before:left-0 before:w-0.5 before:bg-mark" : ""}`}
+      data-move={words.move}
+    >
+      <button
+        type="button"
+        className="grid h-(--h-bar) w-full grid-cols-[1rem_auto_minmax(1.5rem,1fr)_auto_0.875rem] items-center gap-2 px-2.5 text-left text-small"
+        aria-expanded={open}
+        onClick={() => setChoice(!open)}
+      >
         <Mark name={words.mark} />
         <span className="max-w-40 truncate font-mono text-meta font-medium">{call.tool}</span>
-        <span className="truncate font-mono text-meta text-ink-2" title={about}>{middle(about.replace(/\s+/gu, " "), 160)}</span>
+        <span className="truncate font-mono text-meta text-ink-2" title={about}>
+          {middle(about.replace(/\s+/gu, " "), 160)}
+        </span>
         <span className="flex gap-2.5 whitespace-nowrap text-ink-3">
           <span className={words.loud ? "font-medium text-word" : "max-rail:hidden"}>{words.word}</span>
           {ms === undefined ? running && live !== undefined ? <Running live={live} frozen={frozen} /> : null : <span>{shortSpan(ms)}</span>}
@@ -88,7 +119,10 @@ function CallBody({ call, live, agent, session }: { call: CallItem; live: CallVi
     if (row.kind === "tool_result") setWhole({ ...call, result: { ...row, data: withoutShortened(row.data) } });
   };
   const undo = (change: Change): void => {
-    client.api.undoChange(agent, change.id).then(({ data: done }) => say(`${done.path} is as it was before.`), (failed: unknown) => say(failed instanceof Error ? failed.message : "It could not be put back."));
+    client.api.undoChange(agent, change.id).then(
+      ({ data: done }) => say(`${done.path} is as it was before.`),
+      (failed: unknown) => say(failed instanceof Error ? failed.message : "It could not be put back."),
+    );
   };
   const short = shortened !== undefined && shortened.chars <= WHOLE_BY_ITSELF;
   useEffect(() => {
@@ -98,19 +132,53 @@ function CallBody({ call, live, agent, session }: { call: CallItem; live: CallVi
     <>
       <div className="px-2.5 pb-2.5 pl-[2.1875rem] text-small text-ink-2 max-rail:pl-2.5">
         {error !== null ? <ErrorWords error={error} interrupted={call.result?.data.interrupted ?? false} /> : null}
-        {call.row?.data.broken === undefined ? null : <p>The arguments were {call.row.data.broken.kind === "cut" ? "cut off" : "not valid JSON"}: {call.row.data.broken.error}</p>}
-        {changes.map((change) => <Diff key={change.id} lines={readDiff(change.diff)} />)}
+        {call.row?.data.broken === undefined ? null : (
+          <p>
+            The arguments were {call.row.data.broken.kind === "cut" ? "cut off" : "not valid JSON"}: {call.row.data.broken.error}
+          </p>
+        )}
+        {changes.map((change) => (
+          <Diff key={change.id} lines={readDiff(change.diff)} />
+        ))}
         {plan !== null ? <Diff lines={diffLines(plan.before, plan.after)} /> : drawn || isObvious(call) ? null : <Input call={call} />}
         {live?.progress === undefined || call.result !== null ? null : <pre className="out whitespace-pre-wrap">{live.progress}</pre>}
-        {error === null && !many && text !== "" && !drawn ? <pre className={`out quiet-scroll max-h-96 overflow-auto ${wrap ? "[overflow-wrap:anywhere] whitespace-pre-wrap" : ""}`} tabIndex={0} aria-label="Output">{text}</pre> : null}
+        {error === null && !many && text !== "" && !drawn ? (
+          <pre
+            className={`out quiet-scroll max-h-96 overflow-auto ${wrap ? "[overflow-wrap:anywhere] whitespace-pre-wrap" : ""}`}
+            tabIndex={0}
+            aria-label="Output"
+          >
+            {text}
+          </pre>
+        ) : null}
         {call.result === null && live?.settled === undefined ? null : (
           <div className="mt-1.5 flex flex-wrap items-center gap-x-3.5 gap-y-1 text-meta text-ink-3 empty:hidden">
-            {shortened === undefined || whole !== null ? null : <span>shortened: {characters(shortened.shown)} of {characters(shortened.chars)}</span>}
-            {shortened === undefined || whole !== null ? null : <button type="button" className="link" onClick={() => void loadWhole()}>Whole row</button>}
-            {file === null ? null : <span>whole file: <span className="font-mono text-ink-2">{file}</span></span>}
-            {changes.map((change) => <button key={change.id} type="button" className="link" title={change.path} onClick={() => undo(change)}>Undo this change{changes.length > 1 ? `: ${middle(change.path, 30)}` : ""}</button>)}
+            {shortened === undefined || whole !== null ? null : (
+              <span>
+                shortened: {characters(shortened.shown)} of {characters(shortened.chars)}
+              </span>
+            )}
+            {shortened === undefined || whole !== null ? null : (
+              <button type="button" className="link" onClick={() => void loadWhole()}>
+                Whole row
+              </button>
+            )}
+            {file === null ? null : (
+              <span>
+                whole file: <span className="font-mono text-ink-2">{file}</span>
+              </span>
+            )}
+            {changes.map((change) => (
+              <button key={change.id} type="button" className="link" title={change.path} onClick={() => undo(change)}>
+                Undo this change{changes.length > 1 ? `: ${middle(change.path, 30)}` : ""}
+              </button>
+            ))}
             {text === "" || error !== null || drawn ? null : <CopyButton text={() => text} what="output" word />}
-            {text.includes("\n") && !many && error === null && !drawn ? <button type="button" className="link" onClick={() => setWrap(!wrap)}>{wrap ? "No wrap" : "Wrap"}</button> : null}
+            {text.includes("\n") && !many && error === null && !drawn ? (
+              <button type="button" className="link" onClick={() => setWrap(!wrap)}>
+                {wrap ? "No wrap" : "Wrap"}
+              </button>
+            ) : null}
           </div>
         )}
       </div>
@@ -128,7 +196,11 @@ function ErrorWords({ error, interrupted }: { error: ReturnType<typeof fieldsOf>
   const message = typeof error["message"] === "string" ? error["message"] : "No reason was given.";
   return (
     <div className="[overflow-wrap:anywhere]">
-      {interrupted ? <p>Outcome unknown: the server died while it ran. It was <b>not run again</b>.</p> : null}
+      {interrupted ? (
+        <p>
+          Outcome unknown: the server died while it ran. It was <b>not run again</b>.
+        </p>
+      ) : null}
       <p className="whitespace-pre-wrap">{message}</p>
       {typeof error["hint"] === "string" ? <p className="text-ink-3">{error["hint"]}</p> : null}
     </div>
@@ -150,7 +222,9 @@ function Input({ call }: { call: CallItem }) {
       {fields.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="font-mono text-ink-3">{name}</dt>
-          <dd className="font-mono [overflow-wrap:anywhere] whitespace-pre-wrap text-ink">{typeof value === "string" ? value : JSON.stringify(value)}</dd>
+          <dd className="font-mono [overflow-wrap:anywhere] whitespace-pre-wrap text-ink">
+            {typeof value === "string" ? value : JSON.stringify(value)}
+          </dd>
         </div>
       ))}
     </dl>
@@ -161,8 +235,12 @@ function Diff({ lines }: { lines: DiffLine[] }) {
   return (
     <pre className="out quiet-scroll max-h-96 overflow-auto" tabIndex={0} aria-label="Change">
       {lines.slice(0, 400).map((line, at) => (
-        <span key={at} className={`block w-max min-w-full pr-2 ${line.sign === "+" ? "bg-fill text-ink" : line.sign === "-" ? "text-ink-3 line-through decoration-line-2" : ""}`}>
-          <span className="inline-block w-4 select-none">{line.sign === "-" ? "−" : line.sign}</span>{line.text}
+        <span
+          key={at}
+          className={`block w-max min-w-full pr-2 ${line.sign === "+" ? "bg-fill text-ink" : line.sign === "-" ? "text-ink-3 line-through decoration-line-2" : ""}`}
+        >
+          <span className="inline-block w-4 select-none">{line.sign === "-" ? "−" : line.sign}</span>
+          {line.text}
         </span>
       ))}
       {lines.length > 400 ? <span className="block text-ink-3">and {lines.length - 400} lines more</span> : null}

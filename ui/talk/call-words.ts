@@ -1,18 +1,18 @@
 /** What a tool card says in its one line: what it is about, its result in a word or two, and how its body is drawn. */
-import { codeWord, clockSpan, count, grouped } from "../../src/client/words.ts";
-import type { MarkName, Move } from "../../src/client/marks.ts";
-import type { CallItem } from "../../src/client/timeline.ts";
+import { type CallItem, clockSpan, codeWord, count, grouped, type MarkName, type Move } from "../../src/client/index.ts";
 import type { Json } from "../../src/protocol/json.ts";
 import type { CallView } from "../../src/protocol/session-view.ts";
 
 type Fields = { [field: string]: Json };
-export const fieldsOf = (value: Json | undefined): Fields => (typeof value === "object" && value !== null && !Array.isArray(value) ? value : {});
+export const fieldsOf = (value: Json | undefined): Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
 const words = (value: Json | undefined): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 
 export function aboutOf(tool: string, input: Json): string {
   const fields = fieldsOf(input);
   if (tool === "exec") return words(fields["command"]) ?? "";
-  if (tool === "file_search") return [words(fields["pattern"]) ?? words(fields["query"]), words(fields["path"])].filter((part) => part !== undefined).join(" in ");
+  if (tool === "file_search")
+    return [words(fields["pattern"]) ?? words(fields["query"]), words(fields["path"])].filter((part) => part !== undefined).join(" in ");
   for (const key of ["path", "file", "query", "url", "name", "slug", "page", "timezone", "task", "agent"]) {
     const value = words(fields[key]);
     if (value !== undefined) return value;
@@ -47,9 +47,11 @@ export function cardWords(call: CallItem, live: CallView | undefined, running: b
   const code = words(error?.["code"]) ?? call.result?.data.code ?? settled?.code;
   if (ok) return { mark: "done", move: "none", word: goodWord(call, data, settled?.summary), loud: false };
   const move: Move = call.handled ? "none" : "bad";
-  if (call.result?.data.interrupted === true || code === "TOOL_INTERRUPTED") return { mark: "interrupted", move, word: "interrupted", loud: true };
+  if (call.result?.data.interrupted === true || code === "TOOL_INTERRUPTED")
+    return { mark: "interrupted", move, word: "interrupted", loud: true };
   if (code === "TOOL_CANCELLED") return { mark: "cancelled", move: "none", word: "cancelled", loud: false };
-  if (code === "TOOL_TIMEOUT") return { mark: "cut", move, word: live?.limitMs === undefined ? "cut by its limit" : `cut at ${clockSpan(live.limitMs)}`, loud: true };
+  if (code === "TOOL_TIMEOUT")
+    return { mark: "cut", move, word: live?.limitMs === undefined ? "cut by its limit" : `cut at ${clockSpan(live.limitMs)}`, loud: true };
   const exit = data["exit_code"] ?? fieldsOf(error?.["details"])["exit_code"];
   return { mark: "failed", move, word: typeof exit === "number" ? `exit ${exit}` : codeWord(code), loud: true };
 }
@@ -61,7 +63,12 @@ function goodWord(call: CallItem, data: Fields, settled: string | undefined): st
   const difference = diffCount(call);
   if (difference !== null) return difference;
   if (summary !== undefined && summary !== "" && summary.length <= 28) return summary;
-  for (const [key, one] of [["total_lines", "line"], ["lines", "line"], ["count", "item"], ["total", "item"]] as const) {
+  for (const [key, one] of [
+    ["total_lines", "line"],
+    ["lines", "line"],
+    ["count", "item"],
+    ["total", "item"],
+  ] as const) {
     const value = data[key];
     if (typeof value === "number") return count(value, one);
   }
@@ -95,14 +102,22 @@ export function changesOf(call: CallItem): Change[] {
 /** What a call is about to change, until its result is there: old and new text of its input. */
 export function planOf(call: CallItem): { before: string; after: string } | null {
   const input = fieldsOf(call.input);
-  const [before, after] = call.tool === "file_patch" ? [input["old_string"], input["new_string"]] : call.tool === "file_write" ? ["", input["content"]] : [null, null];
+  const [before, after] =
+    call.tool === "file_patch"
+      ? [input["old_string"], input["new_string"]]
+      : call.tool === "file_write"
+        ? ["", input["content"]]
+        : [null, null];
   return typeof before === "string" && typeof after === "string" ? { before, after } : null;
 }
 
 /** What a result holds as plain text, the way a person reads it. */
 export function textOf(call: CallItem): string {
   const { data, error } = resultOf(call);
-  if (error !== null) return [words(error["message"]), words(error["hint"]), words(fieldsOf(error["details"])["stderr"])].filter((part) => part !== undefined).join("\n");
+  if (error !== null)
+    return [words(error["message"]), words(error["hint"]), words(fieldsOf(error["details"])["stderr"])]
+      .filter((part) => part !== undefined)
+      .join("\n");
   const parts = [words(data["stdout"]), words(data["stderr"])].filter((part) => part !== undefined);
   if (parts.length > 0 || call.tool === "exec") return parts.join("\n").replace(/\n$/u, "");
   for (const key of ["content", "text", "preview", "iso"]) {
@@ -125,7 +140,8 @@ function lineOf(entry: Json): string {
   const path = words(fields["path"]) ?? words(fields["name"]) ?? words(fields["file"]) ?? words(fields["title"]);
   if (path === undefined) return JSON.stringify(entry);
   const line = typeof fields["line"] === "number" ? `:${fields["line"]}` : "";
-  const rest = words(fields["text"]) ?? words(fields["snippet"]) ?? (typeof fields["size"] === "number" ? `${grouped(fields["size"])} B` : undefined);
+  const rest =
+    words(fields["text"]) ?? words(fields["snippet"]) ?? (typeof fields["size"] === "number" ? `${grouped(fields["size"])} B` : undefined);
   const folder = ["dir", "directory", "folder"].includes(String(fields["type"] ?? fields["kind"])) ? "/" : "";
   return `${path}${folder}${line}${rest === undefined ? "" : `  ${rest}`}`;
 }

@@ -12,12 +12,20 @@ export const CodeBlock = memo(
           <CopyButton text={() => chunks.join("")} what="code" />
         </div>
         <pre className="quiet-scroll" tabIndex={0} aria-label={`Code, ${lang === "" ? "text" : lang}`}>
-          <code>{chunks.map((chunk, at) => <Chunk key={at} text={chunk} lang={lang} colour={!open || at < chunks.length - 1} />)}</code>
+          <code>
+            {chunks.map((chunk, at) => (
+              <Chunk key={at} text={chunk} lang={lang} colour={!open || at < chunks.length - 1} />
+            ))}
+          </code>
         </pre>
       </div>
     );
   },
-  (before, after) => before.lang === after.lang && before.open === after.open && before.chunks.length === after.chunks.length && before.chunks.every((chunk, at) => chunk === after.chunks[at]),
+  (before, after) =>
+    before.lang === after.lang &&
+    before.open === after.open &&
+    before.chunks.length === after.chunks.length &&
+    before.chunks.every((chunk, at) => chunk === after.chunks[at]),
 );
 
 const Chunk = memo(function Chunk({ text, lang, colour }: { text: string; lang: string; colour: boolean }) {
@@ -33,5 +41,13 @@ const Chunk = memo(function Chunk({ text, lang, colour }: { text: string; lang: 
     };
   }, [text, lang, colour]);
   if (pieces === null) return text;
-  return pieces.map((piece, at) => (piece.tone === null ? piece.text : <span key={at} className={`hl-${piece.tone}`}>{piece.text}</span>));
+  return pieces.map((piece, at) =>
+    piece.tone === null ? (
+      piece.text
+    ) : (
+      <span key={at} className={`hl-${piece.tone}`}>
+        {piece.text}
+      </span>
+    ),
+  );
 });

@@ -36,7 +36,9 @@ export function readDiff(diff: string): DiffLine[] {
     .replace(/\n$/u, "")
     .split("\n")
     .filter((line) => !/^(?:---|\+\+\+) /u.test(line) && !line.startsWith("\\"))
-    .map((line) => (line.startsWith("@@") ? { sign: " ", text: "…" } : { sign: line[0] === "+" || line[0] === "-" ? line[0] : " ", text: line.slice(1) }));
+    .map((line) =>
+      line.startsWith("@@") ? { sign: " ", text: "…" } : { sign: line[0] === "+" || line[0] === "-" ? line[0] : " ", text: line.slice(1) },
+    );
 }
 
 const linesOf = (text: string): string[] => (text === "" ? [] : text.replace(/\n$/u, "").split("\n"));

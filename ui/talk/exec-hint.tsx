@@ -27,10 +27,17 @@ export function ExecHint({ agent, empty }: { agent: string; empty: boolean }) {
   if (!off || !empty) return null;
   return (
     <details className="mb-1 text-meta text-ink-3">
-      <summary className="list-none rail:ml-(--w-gutter) max-rail:py-2"><span className="link cursor-pointer">{agent} may not run commands. What turns it on?</span></summary>
+      <summary className="list-none rail:ml-(--w-gutter) max-rail:py-2">
+        <span className="link cursor-pointer">{agent} may not run commands. What turns it on?</span>
+      </summary>
       <div className="mt-1 rail:ml-(--w-gutter)">
-        <p>This line in <span className="font-mono text-ink-2">agents/{agent}/agent.yaml</span>:</p>
-        <div className="my-1 flex items-center gap-2 rounded-2 border border-line bg-raised py-0.5 pr-1 pl-3 font-mono text-ink"><span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{LINE}</span><CopyButton text={() => LINE} what="line" /></div>
+        <p>
+          This line in <span className="font-mono text-ink-2">agents/{agent}/agent.yaml</span>:
+        </p>
+        <div className="my-1 flex items-center gap-2 rounded-2 border border-line bg-raised py-0.5 pr-1 pl-3 font-mono text-ink">
+          <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{LINE}</span>
+          <CopyButton text={() => LINE} what="line" />
+        </div>
         <p>It then runs any command as you, with your files and your network. Only give it to a model and a task you trust with that.</p>
       </div>
     </details>

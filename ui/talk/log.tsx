@@ -98,7 +98,12 @@ export function Log<Item extends Keyed>({ handle, name, items, render, guess, on
     expected.current = box.scrollTop;
     places.set(name, place.current);
     if (!grown) return;
-    const [wantedStart, wantedEnd] = windowOf(all.current, (item) => heights.current.get(item.key) ?? guess(item), place.current, box.clientHeight);
+    const [wantedStart, wantedEnd] = windowOf(
+      all.current,
+      (item) => heights.current.get(item.key) ?? guess(item),
+      place.current,
+      box.clientHeight,
+    );
     if (wantedStart < from || wantedEnd > to) redraw();
   }, [guess, name]);
 
@@ -122,7 +127,8 @@ export function Log<Item extends Keyed>({ handle, name, items, render, guess, on
     const byReader = performance.now() - gesture.current < GESTURE_MS;
     const upwards = top < expected.current;
     expected.current = top;
-    if (box.scrollHeight - box.clientHeight - top <= NEAR_END && !(byReader && upwards)) place.current = { pinned: true, key: null, offset: 0 };
+    if (box.scrollHeight - box.clientHeight - top <= NEAR_END && !(byReader && upwards))
+      place.current = { pinned: true, key: null, offset: 0 };
     else if (place.current.pinned && !byReader) return settle();
     else place.current = { pinned: false, ...anchorAt(box, top, all.current, heightOf) };
     places.set(name, place.current);
@@ -150,13 +156,17 @@ export function Log<Item extends Keyed>({ handle, name, items, render, guess, on
     tellBehind();
     redraw();
   }, [tellBehind]);
-  useImperativeHandle(handle, () => ({
-    toEnd,
-    toKey(key) {
-      place.current = { pinned: false, key, offset: 72 };
-      redraw();
-    },
-  }), [toEnd]);
+  useImperativeHandle(
+    handle,
+    () => ({
+      toEnd,
+      toKey(key) {
+        place.current = { pinned: false, key, offset: 72 };
+        redraw();
+      },
+    }),
+    [toEnd],
+  );
 
   useEffect(() => {
     const onSelect = (): void => {
@@ -191,7 +201,11 @@ export function Log<Item extends Keyed>({ handle, name, items, render, guess, on
       <div ref={before} />
       {start === 0 ? head : null}
       <div className="pb-4">
-        {shown.map((item) => <div key={item.key} data-key={item.key} className="lane">{render(item)}</div>)}
+        {shown.map((item) => (
+          <div key={item.key} data-key={item.key} className="lane">
+            {render(item)}
+          </div>
+        ))}
       </div>
       <div ref={after} />
     </div>
@@ -212,7 +226,12 @@ function rowsIn(box: HTMLElement): HTMLElement[] {
 }
 
 /** First and past-last row to draw for where the reader is. */
-function windowOf<Item extends Keyed>(items: readonly Item[], heightOf: (item: Item) => number, place: Place, view: number): [number, number] {
+function windowOf<Item extends Keyed>(
+  items: readonly Item[],
+  heightOf: (item: Item) => number,
+  place: Place,
+  view: number,
+): [number, number] {
   if (items.length === 0) return [0, 0];
   const at = place.pinned ? -1 : items.findIndex((item) => item.key === place.key);
   if (at < 0) {
@@ -222,12 +241,18 @@ function windowOf<Item extends Keyed>(items: readonly Item[], heightOf: (item: I
   }
   let [start, end] = [at, at];
   for (let room = OVERSCAN + Math.max(0, place.offset); start > 0 && room > 0; start -= 1) room -= heightOf(items[start - 1] as Item);
-  for (let room = view + OVERSCAN - Math.min(0, place.offset); end < items.length && room > 0; end += 1) room -= heightOf(items[end] as Item);
+  for (let room = view + OVERSCAN - Math.min(0, place.offset); end < items.length && room > 0; end += 1)
+    room -= heightOf(items[end] as Item);
   return [start, Math.min(items.length, end + 1)];
 }
 
 /** The first row that reaches below the top edge; far jumps are found by the sums. */
-function anchorAt<Item extends Keyed>(box: HTMLElement, top: number, items: readonly Item[], heightOf: (item: Item) => number): { key: string | null; offset: number } {
+function anchorAt<Item extends Keyed>(
+  box: HTMLElement,
+  top: number,
+  items: readonly Item[],
+  heightOf: (item: Item) => number,
+): { key: string | null; offset: number } {
   const rows = rowsIn(box);
   const [first, last] = [rows[0], rows.at(-1)];
   if (first !== undefined && last !== undefined && top >= first.offsetTop - 1 && top <= last.offsetTop + last.offsetHeight) {

@@ -52,13 +52,19 @@ export class MarkdownBlocks {
   /** Gives the blocks of what is not final yet, or null when it moved on and wants another look. */
   #rest(final: boolean): Block[] | null {
     const tail = this.#text.slice(this.#offset);
-    if (tail === "") return this.#table === null ? [] : [{ kind: "table", id: this.#table.id, head: this.#table.cells, rows: this.#table.rows }];
+    if (tail === "")
+      return this.#table === null ? [] : [{ kind: "table", id: this.#table.id, head: this.#table.cells, rows: this.#table.rows }];
     if (!final && OPENING.test(tail)) return [{ kind: "code", id: this.#next, lang: "", chunks: [""], open: true }];
     const opened = this.#table === null ? FENCE.exec(tail) : null;
     if (opened !== null) {
       const marker = opened[1] as string;
       const character = marker[0] === "`" ? "`" : "~";
-      this.#fence = { id: this.#next++, close: new RegExp(`^ {0,3}${character}{${marker.length},}[ \\t]*$`, "mu"), lang: wordOf(opened[2]), chunks: [] };
+      this.#fence = {
+        id: this.#next++,
+        close: new RegExp(`^ {0,3}${character}{${marker.length},}[ \\t]*$`, "mu"),
+        lang: wordOf(opened[2]),
+        chunks: [],
+      };
       this.#offset += opened[0].length;
       this.#joined = false;
       return null;
@@ -93,7 +99,12 @@ export class MarkdownBlocks {
       return;
     }
     if (token.type === "table") {
-      this.#done.push({ kind: "table", id: this.#table?.id ?? this.#next++, head: token.head, rows: [...(this.#table?.rows ?? []), ...token.rows] });
+      this.#done.push({
+        kind: "table",
+        id: this.#table?.id ?? this.#next++,
+        head: token.head,
+        rows: [...(this.#table?.rows ?? []), ...token.rows],
+      });
       this.#table = null;
     } else if (token.type === "code") {
       this.#done.push({ kind: "code", id: this.#next++, lang: token.lang, chunks: chunksOf(token.text), open: false });
@@ -126,7 +137,12 @@ export class MarkdownBlocks {
       const lines = table.raw.split("\n");
       const head = this.#table?.head ?? `${lines.slice(0, 2).join("\n")}\n`;
       const kept = lines.slice(0, 2 + table.rows.length - 1).join("\n").length + 1;
-      this.#table = { id: this.#table?.id ?? this.#next++, head, cells: table.head, rows: [...(this.#table?.rows ?? []), ...table.rows.slice(0, -1)] };
+      this.#table = {
+        id: this.#table?.id ?? this.#next++,
+        head,
+        cells: table.head,
+        rows: [...(this.#table?.rows ?? []), ...table.rows.slice(0, -1)],
+      };
       this.#offset += kept - (kept > head.length && tail.startsWith(head) ? 0 : head.length);
       return true;
     }

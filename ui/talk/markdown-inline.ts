@@ -103,7 +103,7 @@ function take(source: string, at: number, nodes: Node[], add: (text: string) => 
       if (auto === null) add("<");
       else nodes.push(linkTo((auto[1] as string).includes(":") ? (auto[1] as string) : `mailto:${auto[1]}`, auto[1] as string));
       if (auto === null && /^<br\s*\/?>/iu.test(rest)) {
-        (nodes.at(-1) as { text: string }).text = ((nodes.at(-1) as { text: string }).text).slice(0, -1);
+        (nodes.at(-1) as { text: string }).text = (nodes.at(-1) as { text: string }).text.slice(0, -1);
         nodes.push({ type: "br" });
         return /^<br\s*\/?>/iu.exec(rest)?.[0].length ?? 1;
       }
@@ -156,7 +156,13 @@ function runOf(source: string, at: number, signs: string): Run {
   const left = !SPACE.test(after) && (!PUNCTUATION.test(after) || SPACE.test(before) || PUNCTUATION.test(before));
   const right = !SPACE.test(before) && (!PUNCTUATION.test(before) || SPACE.test(after) || PUNCTUATION.test(after));
   const word = signs.startsWith("_");
-  return { type: "run", sign: signs[0] as string, count: signs.length, opens: left && (!word || !right || PUNCTUATION.test(before)), closes: right && (!word || !left || PUNCTUATION.test(after)) };
+  return {
+    type: "run",
+    sign: signs[0] as string,
+    count: signs.length,
+    opens: left && (!word || !right || PUNCTUATION.test(before)),
+    closes: right && (!word || !left || PUNCTUATION.test(after)),
+  };
 }
 
 function closeBracket(source: string, at: number, nodes: Node[], add: (text: string) => void): number {
@@ -180,7 +186,9 @@ function emphasise(nodes: Node[]): Inline[] {
   for (let at = 0; at < list.length; at += 1) {
     const closer = list[at];
     if (closer?.type !== "run" || !closer.closes) continue;
-    const from = list.findLastIndex((node, index) => index < at && node.type === "run" && node.opens && node.sign === closer.sign && fits(node, closer));
+    const from = list.findLastIndex(
+      (node, index) => index < at && node.type === "run" && node.opens && node.sign === closer.sign && fits(node, closer),
+    );
     const opener = list[from];
     if (opener?.type !== "run") continue;
     const strong = closer.sign === "~" ? false : opener.count >= 2 && closer.count >= 2;
@@ -205,7 +213,12 @@ function fits(opener: Run, closer: Run): boolean {
 function flat(nodes: readonly Node[]): Inline[] {
   const out: Inline[] = [];
   for (const node of nodes) {
-    const next: Inline = node.type === "run" ? { type: "text", text: node.sign.repeat(node.count) } : node.type === "bracket" ? { type: "text", text: node.image ? "![" : "[" } : node;
+    const next: Inline =
+      node.type === "run"
+        ? { type: "text", text: node.sign.repeat(node.count) }
+        : node.type === "bracket"
+          ? { type: "text", text: node.image ? "![" : "[" }
+          : node;
     const last = out.at(-1);
     if (next.type === "text" && last?.type === "text") out[out.length - 1] = { type: "text", text: last.text + next.text };
     else out.push(next);
@@ -213,7 +226,26 @@ function flat(nodes: readonly Node[]): Inline[] {
   return out;
 }
 
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→", larr: "←", times: "×", euro: "€", auml: "ä", ouml: "ö", uuml: "ü", szlig: "ß" };
+const ENTITIES: Record<string, string> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: "\u00a0",
+  copy: "©",
+  hellip: "…",
+  mdash: "—",
+  ndash: "–",
+  rarr: "→",
+  larr: "←",
+  times: "×",
+  euro: "€",
+  auml: "ä",
+  ouml: "ö",
+  uuml: "ü",
+  szlig: "ß",
+};
 
 function decode(whole: string, name: string): string {
   if (!name.startsWith("#")) return ENTITIES[name] ?? whole;

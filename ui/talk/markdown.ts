@@ -75,7 +75,16 @@ export function lex(source: string): Token[] {
     }
     if (QUOTE.test(line)) {
       while (at < lines.length && (QUOTE.test(bare[at] as string) || (bare[at]?.trim() !== "" && !starts(bare, at)))) at += 1;
-      tokens.push({ type: "quote", raw: raw(from, at), tokens: lex(bare.slice(from, at).map((quoted) => quoted.replace(QUOTE, "")).join("\n")) });
+      tokens.push({
+        type: "quote",
+        raw: raw(from, at),
+        tokens: lex(
+          bare
+            .slice(from, at)
+            .map((quoted) => quoted.replace(QUOTE, ""))
+            .join("\n"),
+        ),
+      });
       continue;
     }
     if (ITEM.test(line)) {
@@ -86,7 +95,11 @@ export function lex(source: string): Token[] {
     }
     if (isTable(bare, at)) {
       const aligns = cellsOf(bare[at + 1] as string).map(alignOf);
-      const row = (text: string): Cell[] => cellsOf(text).concat(aligns.map(() => "")).slice(0, aligns.length).map((cell, index) => ({ tokens: inline(cell), align: aligns[index] ?? null }));
+      const row = (text: string): Cell[] =>
+        cellsOf(text)
+          .concat(aligns.map(() => ""))
+          .slice(0, aligns.length)
+          .map((cell, index) => ({ tokens: inline(cell), align: aligns[index] ?? null }));
       at += 2;
       const first = at;
       while (at < lines.length && bare[at]?.trim() !== "" && !starts(bare, at)) at += 1;
@@ -94,8 +107,20 @@ export function lex(source: string): Token[] {
       continue;
     }
     if (/^(?: {4}|\t)/u.test(line)) {
-      while (at < lines.length && (/^(?: {4}|\t)/u.test(bare[at] as string) || (bare[at]?.trim() === "" && /^(?: {4}|\t)/u.test(bare[at + 1] ?? "")))) at += 1;
-      tokens.push({ type: "code", raw: raw(from, at), lang: "", text: bare.slice(from, at).map((code) => code.replace(/^(?: {4}|\t)/u, "")).join("\n") });
+      while (
+        at < lines.length &&
+        (/^(?: {4}|\t)/u.test(bare[at] as string) || (bare[at]?.trim() === "" && /^(?: {4}|\t)/u.test(bare[at + 1] ?? "")))
+      )
+        at += 1;
+      tokens.push({
+        type: "code",
+        raw: raw(from, at),
+        lang: "",
+        text: bare
+          .slice(from, at)
+          .map((code) => code.replace(/^(?: {4}|\t)/u, ""))
+          .join("\n"),
+      });
       continue;
     }
     at += 1;
@@ -106,9 +131,17 @@ export function lex(source: string): Token[] {
       if (depth > 0 || starts(bare, at)) break;
       at += 1;
     }
-    const words = inline(bare.slice(from, at).map((text) => text.replace(/^[ \t]+/u, "")).join("\n").trimEnd());
+    const words = inline(
+      bare
+        .slice(from, at)
+        .map((text) => text.replace(/^[ \t]+/u, ""))
+        .join("\n")
+        .trimEnd(),
+    );
     if (depth > 0) at += 1;
-    tokens.push(depth > 0 ? { type: "heading", raw: raw(from, at), depth, tokens: words } : { type: "paragraph", raw: raw(from, at), tokens: words });
+    tokens.push(
+      depth > 0 ? { type: "heading", raw: raw(from, at), depth, tokens: words } : { type: "paragraph", raw: raw(from, at), tokens: words },
+    );
   }
   return tokens;
 }
@@ -117,7 +150,13 @@ export function lex(source: string): Token[] {
 function starts(lines: readonly string[], at: number): boolean {
   const line = lines[at] as string;
   const item = ITEM.exec(line);
-  if (item !== null && item[3]?.trim() === "" && line.trim() !== item[2] && (!/^\d/u.test(item[2] as string) || /^1[.)]/u.test(item[2] as string))) return true;
+  if (
+    item !== null &&
+    item[3]?.trim() === "" &&
+    line.trim() !== item[2] &&
+    (!/^\d/u.test(item[2] as string) || /^1[.)]/u.test(item[2] as string))
+  )
+    return true;
   return HEADING.test(line) || FENCE.test(line) || RULE.test(line) || QUOTE.test(line) || isTable(lines, at);
 }
 
@@ -165,12 +204,28 @@ function listFrom(bare: readonly string[], lines: readonly string[], from: numbe
     end = goesOn ? at : last;
     const text = content.join("\n").trimEnd();
     const task = /^\[([ xX])\][ \t]+/u.exec(text);
-    items.push({ raw: lines.slice(begun, end).join(""), task: task === null ? null : task[1] !== " ", tokens: lex(task === null ? text : text.slice(task[0].length)).filter((token) => token.type !== "space") });
+    items.push({
+      raw: lines.slice(begun, end).join(""),
+      task: task === null ? null : task[1] !== " ",
+      tokens: lex(task === null ? text : text.slice(task[0].length)).filter((token) => token.type !== "space"),
+    });
     at = end;
     if (!goesOn) break;
   }
-  if (!loose) for (const item of items) item.tokens = item.tokens.map((token) => (token.type === "paragraph" ? { ...token, type: "text" as const } : token));
-  return { token: { type: "list", raw: lines.slice(from, end).join(""), ordered: kind !== marker, start: Number.parseInt(marker, 10) || (marker.startsWith("0") ? 0 : 1), loose, items }, end };
+  if (!loose)
+    for (const item of items)
+      item.tokens = item.tokens.map((token) => (token.type === "paragraph" ? { ...token, type: "text" as const } : token));
+  return {
+    token: {
+      type: "list",
+      raw: lines.slice(from, end).join(""),
+      ordered: kind !== marker,
+      start: Number.parseInt(marker, 10) || (marker.startsWith("0") ? 0 : 1),
+      loose,
+      items,
+    },
+    end,
+  };
 }
 
 /** Bullets of one sign, or numbers of one bracket, are one list. */
@@ -178,11 +233,20 @@ const kindOf = (marker: string): string => (marker.length === 1 ? marker : marke
 
 function isTable(lines: readonly string[], at: number): boolean {
   const [head, below] = [lines[at] as string, lines[at + 1]];
-  return below !== undefined && head.includes("|") && below.includes("-") && DELIMITERS.test(below) && cellsOf(head).length === cellsOf(below).length;
+  return (
+    below !== undefined &&
+    head.includes("|") &&
+    below.includes("-") &&
+    DELIMITERS.test(below) &&
+    cellsOf(head).length === cellsOf(below).length
+  );
 }
 
 function cellsOf(row: string): string[] {
-  const inner = row.trim().replace(/^\|/u, "").replace(/(?<!\\)\|$/u, "");
+  const inner = row
+    .trim()
+    .replace(/^\|/u, "")
+    .replace(/(?<!\\)\|$/u, "");
   return inner.split(/(?<!\\)\|/u).map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 

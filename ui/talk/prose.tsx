@@ -11,7 +11,9 @@ export const Prose = memo(function Prose({ text, open = false }: { text: string;
   const shown = blocks.current.feed(text, !open);
   return (
     <div className="prose">
-      {shown.map((block) => <BlockView key={block.id} block={block} />)}
+      {shown.map((block) => (
+        <BlockView key={block.id} block={block} />
+      ))}
     </div>
   );
 });
@@ -61,26 +63,61 @@ function blocksOf(tokens: readonly Token[]): ReactNode {
 function List({ list, joined }: { list: ListToken; joined: boolean }) {
   const items = list.items.map((item, at) => (
     <li key={at} className={item.task === null ? undefined : "task"}>
-      {item.task === null ? null : <input type="checkbox" checked={item.task} readOnly disabled aria-label={item.task ? "done" : "open"} className="mr-2 align-[-2px]" />}
+      {item.task === null ? null : (
+        <input
+          type="checkbox"
+          checked={item.task}
+          readOnly
+          disabled
+          aria-label={item.task ? "done" : "open"}
+          className="mr-2 align-[-2px]"
+        />
+      )}
       {blocksOf(item.tokens)}
     </li>
   ));
-  return list.ordered ? <ol start={list.start} className={joined ? "joined" : undefined}>{items}</ol> : <ul className={joined ? "joined" : undefined}>{items}</ul>;
+  return list.ordered ? (
+    <ol start={list.start} className={joined ? "joined" : undefined}>
+      {items}
+    </ol>
+  ) : (
+    <ul className={joined ? "joined" : undefined}>{items}</ul>
+  );
 }
 
 function Table({ head, rows }: { head: Cell[]; rows: readonly Cell[][] }) {
   return (
     <div className="table quiet-scroll" tabIndex={0} role="region" aria-label="Table">
       <table>
-        <thead><tr>{head.map((cell, at) => <th key={at} style={cell.align === null ? undefined : { textAlign: cell.align }}>{inlines(cell.tokens)}</th>)}</tr></thead>
-        <tbody>{rows.map((row, at) => <TableRow key={at} row={row} />)}</tbody>
+        <thead>
+          <tr>
+            {head.map((cell, at) => (
+              <th key={at} style={cell.align === null ? undefined : { textAlign: cell.align }}>
+                {inlines(cell.tokens)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <TableRow key={at} row={row} />
+          ))}
+        </tbody>
       </table>
     </div>
   );
 }
 
 const TableRow = memo(function TableRow({ row }: { row: Cell[] }) {
-  return <tr>{row.map((cell, at) => <td key={at} style={cell.align === null ? undefined : { textAlign: cell.align }}>{inlines(cell.tokens)}</td>)}</tr>;
+  return (
+    <tr>
+      {row.map((cell, at) => (
+        <td key={at} style={cell.align === null ? undefined : { textAlign: cell.align }}>
+          {inlines(cell.tokens)}
+        </td>
+      ))}
+    </tr>
+  );
 });
 
 function inlines(tokens: readonly Inline[]): ReactNode {
@@ -102,10 +139,22 @@ function inlineOf(token: Inline): ReactNode {
     case "br":
       return <br />;
     case "link":
-      return isOutside(token.href) ? <a href={token.href} target="_blank" rel="noopener noreferrer">{inlines(token.tokens)}</a> : <span title={token.href}>{inlines(token.tokens)}</span>;
+      return isOutside(token.href) ? (
+        <a href={token.href} target="_blank" rel="noopener noreferrer">
+          {inlines(token.tokens)}
+        </a>
+      ) : (
+        <span title={token.href}>{inlines(token.tokens)}</span>
+      );
     case "image": {
       const name = token.text === "" ? "picture" : `picture: ${token.text}`;
-      return isOutside(token.href) ? <a href={token.href} target="_blank" rel="noopener noreferrer">{name}</a> : <span>{name}</span>;
+      return isOutside(token.href) ? (
+        <a href={token.href} target="_blank" rel="noopener noreferrer">
+          {name}
+        </a>
+      ) : (
+        <span>{name}</span>
+      );
     }
   }
 }

@@ -1,15 +1,12 @@
 /** The conversation: head, log, dock. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { timelineOf, type Item } from "../../src/client/timeline.ts";
-import { RequestFailed } from "../../src/client/api.ts";
-import { sentenceOf } from "../../src/client/sentence.ts";
+import { type Item, RequestFailed, sentenceOf, timelineOf } from "../../src/client/index.ts";
 import type { AgentLine } from "../../src/protocol/frames.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { CallView, SessionView } from "../../src/protocol/session-view.ts";
 import { say } from "../frame/toast.tsx";
 import { onKeys } from "../frame/keys.ts";
 import { useActors, useAgents, useClient, useFrozenAt, useLink, useOutbox, useSession } from "../hooks/use-client.ts";
-import { talkHref } from "../hooks/use-route.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Composer, type ComposerHandle } from "./composer.tsx";
 import { NextRows, NowLine, Slot } from "./dock.tsx";
@@ -32,7 +29,13 @@ export function Talk({ agent, session, row }: { agent: string; session: string; 
       <main className="flex min-h-0 min-w-0 flex-col [grid-area:talk] max-rail:[grid-area:1/1/5/2]">
         <TalkHead agent={agent} session={session} view={null} line={line} />
         <div className="lane flex-1 py-6 text-ink-2" role="status">
-          {refused !== null ? <Nowhere agent={agent} session={session} known={line} /> : link.status === "live" || link.status === "connecting" ? "Asking the server." : "No connection to the server; nothing of this conversation is here yet."}
+          {refused !== null ? (
+            <Nowhere agent={agent} session={session} known={line} />
+          ) : link.status === "live" || link.status === "connecting" ? (
+            "Asking the server."
+          ) : (
+            "No connection to the server; nothing of this conversation is here yet."
+          )}
         </div>
       </main>
     );
@@ -45,13 +48,21 @@ function Nowhere({ agent, session, known }: { agent: string; session: string; kn
   if (known === undefined) return <p>There is no agent {agent} here. The ones there are stand at the left.</p>;
   return (
     <div>
-      <p>{agent} has no session {session}.</p>
-      <button type="button" className="btn mt-3" onClick={() => void client.api.createSession(agent, session).catch((error: unknown) => say(wordsOf(error)))}>Begin it</button>
+      <p>
+        {agent} has no session {session}.
+      </p>
+      <button
+        type="button"
+        className="btn mt-3"
+        onClick={() => void client.api.createSession(agent, session).catch((error: unknown) => say(wordsOf(error)))}
+      >
+        Begin it
+      </button>
     </div>
   );
 }
 
-export function wordsOf(error: unknown): string {
+function wordsOf(error: unknown): string {
   if (error instanceof RequestFailed) return error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   return error instanceof Error ? error.message : String(error);
 }
@@ -94,7 +105,8 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
     setStopSaid(null);
     try {
       const answer = await client.api.abort(agent, session, turnId);
-      if (answer.stuck !== undefined && answer.stuck.length > 0) say(`${answer.stuck.map((one) => `${one.command} (pid ${one.pid})`).join(", ")} does not die. The session goes on.`);
+      if (answer.stuck !== undefined && answer.stuck.length > 0)
+        say(`${answer.stuck.map((one) => `${one.command} (pid ${one.pid})`).join(", ")} does not die. The session goes on.`);
       else setStopSaid(answer.aborted ? "Stopped." : answer.stalled === true ? "Stopped; the disk has not taken it yet." : null);
     } catch (error) {
       say(wordsOf(error));
@@ -108,31 +120,43 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
     const timer = setTimeout(() => setArmed(false), 1500);
     return () => clearTimeout(timer);
   }, [armed]);
-  useEffect(() => onKeys({
-    Escape: () => {
-      if (turnId === null || !live) return false;
-      if (armed) void stop();
-      else setArmed(true);
-      return true;
-    },
-  }), [armed, stop, turnId, live]);
+  useEffect(
+    () =>
+      onKeys({
+        Escape: () => {
+          if (turnId === null || !live) return false;
+          if (armed) void stop();
+          else setArmed(true);
+          return true;
+        },
+      }),
+    [armed, stop, turnId, live],
+  );
 
   const send = (text: string, steer: boolean): void => {
     setStopSaid(null);
     client.outbox.add({ agent, session, text, steer });
     log.current?.toEnd();
   };
-  const context: ItemContext = useMemo(() => ({
-    agent, session, frozen: !live, live: active?.calls ?? NO_CALLS, activeTurn: turnId, rehearsal: line?.rehearsal ?? false,
-    onRetry: (failed) => {
-      client.outbox.add({ agent, session, text: "", retryOf: failed });
-      log.current?.toEnd();
-    },
-    onGoOn: () => {
-      client.outbox.add({ agent, session, text: GO_ON });
-      log.current?.toEnd();
-    },
-  }), [client, agent, session, live, active?.calls, turnId, line?.rehearsal]);
+  const context: ItemContext = useMemo(
+    () => ({
+      agent,
+      session,
+      frozen: !live,
+      live: active?.calls ?? NO_CALLS,
+      activeTurn: turnId,
+      rehearsal: line?.rehearsal ?? false,
+      onRetry: (failed) => {
+        client.outbox.add({ agent, session, text: "", retryOf: failed });
+        log.current?.toEnd();
+      },
+      onGoOn: () => {
+        client.outbox.add({ agent, session, text: GO_ON });
+        log.current?.toEnd();
+      },
+    }),
+    [client, agent, session, live, active?.calls, turnId, line?.rehearsal],
+  );
 
   const takeBack = async (id: string, preview: string): Promise<void> => {
     try {
@@ -158,7 +182,9 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
     <main className="relative flex min-h-0 min-w-0 flex-col [grid-area:talk] max-rail:[grid-area:1/1/5/2]">
       <TalkHead agent={agent} session={session} view={view} line={line} />
       {empty ? (
-        <div className="quiet-scroll min-h-0 flex-1 overflow-y-auto"><FirstRun agent={agent} line={line} parked={view.parked !== null} onStart={(text) => send(text, false)} /></div>
+        <div className="quiet-scroll min-h-0 flex-1 overflow-y-auto">
+          <FirstRun agent={agent} line={line} parked={view.parked !== null} onStart={(text) => send(text, false)} />
+        </div>
       ) : (
         <Log
           handle={log}
@@ -168,19 +194,34 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
           onTop={onTop}
           onBehind={setBehind}
           render={(item) => <ItemView item={item} context={item.kind === "calls" || item.kind === "end" ? context : QUIET} />}
-          head={<div className="lane py-2 text-center text-tiny text-ink-3">{view.hasMore ? "Older messages come as you scroll." : ""}</div>}
+          head={
+            <div className="lane py-2 text-center text-tiny text-ink-3">{view.hasMore ? "Older messages come as you scroll." : ""}</div>
+          }
         />
       )}
       <div className="relative z-1 border-t border-line bg-canvas pt-2 pb-3 max-rail:pt-1.5 max-rail:pb-[max(0.625rem,env(safe-area-inset-bottom))]">
         {behind === null ? null : (
           <div className="pointer-events-none absolute inset-x-0 -top-10 flex justify-center">
-            <button type="button" className="btn small pointer-events-auto shadow-pop" onClick={() => log.current?.toEnd()}><Icon name="down" />{behind === 0 ? "To the end" : `${behind} new`}</button>
+            <button type="button" className="btn small pointer-events-auto shadow-pop" onClick={() => log.current?.toEnd()}>
+              <Icon name="down" />
+              {behind === 0 ? "To the end" : `${behind} new`}
+            </button>
           </div>
         )}
         <div className="lane">
           <ExecHint agent={agent} empty={empty && view.parked === null} />
           <Slot name="now">
-            <NowLine view={view} actor={actor} frozenAt={frozenAt} stopping={stopping !== null && stopping === turnId} armed={armed} stopSaid={stopSaid} onStop={() => void stop()} onResume={() => asked(client.api.resume(sessionAddress(agent, session)))} onHold={(hold) => asked(hold ? client.api.hold(agent, session) : client.api.release(agent, session))} />
+            <NowLine
+              view={view}
+              actor={actor}
+              frozenAt={frozenAt}
+              stopping={stopping !== null && stopping === turnId}
+              armed={armed}
+              stopSaid={stopSaid}
+              onStop={() => void stop()}
+              onResume={() => asked(client.api.resume(sessionAddress(agent, session)))}
+              onHold={(hold) => asked(hold ? client.api.hold(agent, session) : client.api.release(agent, session))}
+            />
           </Slot>
           <NextRows
             view={view}
@@ -225,7 +266,16 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
   );
 }
 
-const QUIET: ItemContext = { agent: "", session: "", frozen: false, live: NO_CALLS, activeTurn: null, rehearsal: false, onRetry: () => undefined, onGoOn: () => undefined };
+const QUIET: ItemContext = {
+  agent: "",
+  session: "",
+  frozen: false,
+  live: NO_CALLS,
+  activeTurn: null,
+  rehearsal: false,
+  onRetry: () => undefined,
+  onGoOn: () => undefined,
+};
 
 function guessHeight(item: Item): number {
   switch (item.kind) {
@@ -259,7 +309,11 @@ function Spoken({ view }: { view: SessionView }) {
     }, wait);
     return () => clearTimeout(timer);
   }, [turn, view]);
-  return <div className="sr-only" role="status" aria-live="polite">{said}</div>;
+  return (
+    <div className="sr-only" role="status" aria-live="polite">
+      {said}
+    </div>
+  );
 }
 
 function Title({ agent, session, view }: { agent: string; session: string; view: SessionView }) {
@@ -269,5 +323,3 @@ function Title({ agent, session, view }: { agent: string; session: string; view:
   }, [agent, session, view.title, working]);
   return null;
 }
-
-export { talkHref };
