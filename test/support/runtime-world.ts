@@ -107,6 +107,8 @@ export class DiedOpening extends Error {
 
 export interface RuntimeWorldOptions {
   killer?: Killer;
+  /** Time passes while it opens, for journals that are tried again. */
+  moving?: boolean;
   model?: Model;
   outside?: Outside;
   time?: VirtualTime;
@@ -236,7 +238,7 @@ export async function openRuntimeWorld(options: RuntimeWorldOptions = {}): Promi
   });
   let failed: unknown = null;
   opening.catch((error: unknown) => { failed = error; });
-  await time.settle();
+  await (options.moving ? time.advance(1000) : time.settle());
   if (failed !== null) throw failed as Error;
   if (options.killer?.died) throw new DiedOpening(journal);
   const runtime = await opening;

@@ -60,6 +60,7 @@ export class Client {
       const code = (answer.error as { code?: string }).code ?? String(answer.error);
       this.refused.push(code);
       if (!AGAIN.has(code)) throw answer.error as Error;
+      if (code === "STORE_STALLED") await world.time.advance(250);
       await world.time.settle();
     }
     throw new Error(`asked twelve times, never answered: ${what} (${this.refused.join(", ")})`);
@@ -81,8 +82,8 @@ export class Client {
 
   idle(session = "main"): Promise<void> {
     return this.until(`${session} idle`, (world) => {
-      const context = sessionOf(world, session);
-      return context !== null && context.running === null && context.queue.size === 0 && context.steers.size === 0;
+      const { running, queued, steers } = world.runtime.kernel.committed(`/agents/ada/sessions/${session}` as never)?.detail ?? {};
+      return running === null && queued === 0 && steers === 0;
     });
   }
 }
