@@ -4,6 +4,7 @@
  */
 import { openRuntime, type Runtime, type RuntimeOptions } from "../../src/actors/index.ts";
 import { createMemoryJournal, type MemoryJournal, type MemoryJournalOptions } from "../../src/store/index.ts";
+import type { Batch, Journal } from "../../src/ports/journal.port.ts";
 import type { Driver } from "../../src/ports/driver.port.ts";
 import { type ChatMessage, type Engine, EngineError, type EngineContext, type RoundRequest, type RoundResult } from "../../src/ports/engine.port.ts";
 import type { AgentSettings, SettingsPort } from "../../src/ports/settings.port.ts";
@@ -65,7 +66,49 @@ export class Outside {
   }
 }
 
+/** Kills a runtime at a commit: that is on disk, but its writer never hears so. */
+export class Killer {
+  commits = 0;
+  died = false;
+  readonly at: number;
+
+  constructor(at: number) {
+    this.at = at;
+  }
+
+  over(journal: MemoryJournal): Journal {
+    return new Proxy(journal, {
+      get: (target, name) => {
+        if (name !== "append") {
+          const value: unknown = Reflect.get(target, name, target);
+          return typeof value === "function" ? (value as () => unknown).bind(target) : value;
+        }
+        return async (batch: Batch): Promise<"done" | "fenced"> => {
+          const answer = await target.append(batch);
+          this.commits += 1;
+          if (this.commits !== this.at) return answer;
+          this.died = true;
+          return new Promise(() => {});
+        };
+      },
+    });
+  }
+}
+
+/** The runtime died while it opened; what is on its disk. */
+export class DiedOpening extends Error {
+  readonly journal: MemoryJournal;
+
+  constructor(journal: MemoryJournal) {
+    super("died while it opened");
+    this.journal = journal;
+  }
+}
+
 export interface RuntimeWorldOptions {
+  killer?: Killer;
+  /** Time passes while it opens, for journals that are tried again. */
+  moving?: boolean;
   model?: Model;
   outside?: Outside;
   time?: VirtualTime;
@@ -178,7 +221,7 @@ export async function openRuntimeWorld(options: RuntimeWorldOptions = {}): Promi
   const logged: string[] = [];
   const settings = settingsOf(agents, options);
   const opening = openRuntime({
-    journal, clock: time, scheduler: time, settings,
+    journal: options.killer ? options.killer.over(journal) : journal, clock: time, scheduler: time, settings,
     maker: { createAgent: async ({ name }) => void agents.add(name) },
     models: { addProvider: () => Promise.resolve(), setAgentModel: () => Promise.resolve(), listModels: () => Promise.resolve([]), find: () => Promise.resolve([]) } as never,
     tools: scriptedRoom(outside),
@@ -195,8 +238,9 @@ export async function openRuntimeWorld(options: RuntimeWorldOptions = {}): Promi
   });
   let failed: unknown = null;
   opening.catch((error: unknown) => { failed = error; });
-  await time.settle();
+  await (options.moving ? time.advance(1000) : time.settle());
   if (failed !== null) throw failed as Error;
+  if (options.killer?.died) throw new DiedOpening(journal);
   const runtime = await opening;
   const frames: RuntimeWorld["frames"] = [];
   runtime.watch.onSession((agent, session, type, data) => frames.push({ agent, session, type, data }));

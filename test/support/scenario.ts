@@ -29,6 +29,8 @@ export interface Stage {
   readonly world: RuntimeWorld;
   /** A server start in the middle. */
   restart(): Promise<void>;
+  /** Called before each look: where a runtime that died is replaced. */
+  tend?(): Promise<void>;
 }
 
 export class Client {
@@ -44,16 +46,21 @@ export class Client {
   /** Asks until an answer comes that is not "again". */
   async ask<Value>(what: string, request: (world: RuntimeWorld) => Promise<Value>): Promise<Value> {
     for (let tries = 0; tries < 12; tries += 1) {
+      await this.stage.tend?.();
       const { world } = this.stage;
       let end: { value: Value } | { error: unknown } | null = null;
       request(world).then((value) => { end = { value }; }, (error: unknown) => { end = { error }; });
-      await until(world.time, `an answer to ${what}`, () => end !== null || this.stage.world !== world);
+      await until(world.time, `an answer to ${what}`, async () => {
+        await this.stage.tend?.();
+        return end !== null || this.stage.world !== world;
+      });
       const answer = end as { value: Value } | { error: unknown } | null;
       if (answer === null) continue; // its server died; a client sees the connection go
       if ("value" in answer) return answer.value;
       const code = (answer.error as { code?: string }).code ?? String(answer.error);
       this.refused.push(code);
       if (!AGAIN.has(code)) throw answer.error as Error;
+      if (code === "STORE_STALLED") await world.time.advance(250);
       await world.time.settle();
     }
     throw new Error(`asked twelve times, never answered: ${what} (${this.refused.join(", ")})`);
@@ -67,13 +74,16 @@ export class Client {
   }
 
   until(what: string, holds: (world: RuntimeWorld) => boolean): Promise<void> {
-    return until(this.stage.world.time, what, () => holds(this.stage.world));
+    return until(this.stage.world.time, what, async () => {
+      await this.stage.tend?.();
+      return holds(this.stage.world);
+    });
   }
 
   idle(session = "main"): Promise<void> {
     return this.until(`${session} idle`, (world) => {
-      const context = sessionOf(world, session);
-      return context !== null && context.running === null && context.queue.size === 0 && context.steers.size === 0;
+      const { running, queued, steers } = world.runtime.kernel.committed(`/agents/ada/sessions/${session}` as never)?.detail ?? {};
+      return running === null && queued === 0 && steers === 0;
     });
   }
 }
@@ -107,7 +117,19 @@ export async function play(stage: Stage, limits: { until: number }): Promise<Cli
   await client.until("the gate is reached again, or its call is over", (world) => world.outside.isWaiting("g1") || !world.runtime.kernel.has(`${turnAddress(client, "k1")}/calls/1.2` as never));
   stage.world.outside.release("g1");
   await client.until("the limit is met", (world) => world.runtime.kernel.committed(turnAddress(client, "k2"))?.state === "waiting" || over(world, client.accepted.get("k2")));
-  limits.until = stage.world.time.now() + 1;
+  await client.ask("a session for a moment", (world) => world.runtime.team.createSession("ada", { slug: "temp" })).catch((error: unknown) => known(error, "SESSION_EXISTS"));
+  const due = stage.world.runtime.kernel.committed(turnAddress(client, "k2"))?.nextTimer?.at;
+  if (due !== undefined) {
+    await stage.world.time.advance(due - stage.world.time.now() - 1);
+    stage.world.time.jump(1);
+  }
+  limits.until = stage.world.time.now();
+  // The fence of the deletion ends its round, so that the timer that is due lies in a mailbox at that commit.
+  await client.ask("delete it", (world) => {
+    const deleting = world.runtime.team.deleteSession("ada", "temp");
+    world.time.fireDue();
+    return deleting;
+  }).catch((error: unknown) => known(error, "SESSION_UNKNOWN"));
   await client.idle();
   await client.send("k6", "long");
   await client.until("it streams", (world) => world.outside.isWaiting("stream"));

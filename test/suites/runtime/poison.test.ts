@@ -57,3 +57,22 @@ describe("one poison event", () => {
     expect(crashes).toBe(1);
   });
 });
+
+describe("a poison event whose `resumed` is poison too", () => {
+  it.each([...seen.keys()].filter((pair) => !pair.startsWith("call ") && !pair.startsWith("supervisor ") && !pair.endsWith(" start")))("of %s leaves no message behind", async (pair) => {
+    const chart = pair.split(" ")[0];
+    let first = true;
+    let second = false;
+    const { wrong } = await run((name, { type }) => {
+      if (second && name === chart && type === "resumed") {
+        second = false;
+        return true;
+      }
+      if (!first || `${name} ${type}` !== pair) return false;
+      first = false;
+      second = true;
+      return true;
+    });
+    expect(wrong).toEqual([]);
+  });
+});
