@@ -16,13 +16,10 @@ const KILLS = Number(process.env["HOSTILE_KILLS"] ?? 40);
 const REPORT = process.env["HOSTILE_REPORT"];
 const SEED = Number(process.env["HOSTILE_SEED"] ?? 1);
 const LANES = 2;
-/** Each story is killed at these, one after the other; together every phase is aimed at equally often. */
-const PLANS: readonly (readonly Phase[])[] = [
-  ["accepted", "streaming", "tool done"],
-  ["started", "tool running", "settling"],
-];
+const KILLS_PER_STORY = 3;
 
 const kills: (KillRecord & { wrong: string[] })[] = [];
+const hits: Phase[] = [];
 const lanes: Lane[] = [];
 
 async function runLane(lane: Lane, name: string, count: number): Promise<void> {
@@ -30,9 +27,11 @@ async function runLane(lane: Lane, name: string, count: number): Promise<void> {
     const story = new Story(lane, `${name}${n}`);
     await story.begin();
     const wrong: string[] = [];
-    for (const target of PLANS[n % PLANS.length] as readonly Phase[]) {
-      if (killed >= count || !(await story.killAt(target))) break;
+    while (killed < count && story.kills.length < KILLS_PER_STORY) {
+      const target = rarest();
+      if (!(await story.killAt(target))) break;
       killed += 1;
+      hits.push((story.kills.at(-1) as KillRecord).phase);
       await restart(lane);
       (story.kills.at(-1) as KillRecord).servingMs = lane.server.startMs;
       wrong.push(...(await ghosts(lane, story)).map((each) => `after the kill "${target}": ${each}`));
@@ -42,6 +41,12 @@ async function runLane(lane: Lane, name: string, count: number): Promise<void> {
     wrong.push(...(await verify(lane, story)));
     for (const kill of story.kills) note(kill, wrong);
   }
+}
+
+/** What was hit least often so far is aimed at next. */
+function rarest(): Phase {
+  const count = (phase: Phase): number => hits.filter((hit) => hit === phase).length;
+  return [...PHASES].sort((a, b) => count(a) - count(b))[0] as Phase;
 }
 
 function note(kill: KillRecord, wrong: string[]): void {

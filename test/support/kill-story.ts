@@ -13,7 +13,7 @@ export const PHASES = ["accepted", "started", "streaming", "tool running", "tool
 export type Phase = (typeof PHASES)[number];
 
 /** How long a round of the script says nothing, before it streams. */
-const STALL_MS = 120;
+const STALL_MS = 250;
 const WORDS = "so we go on with one word after the other until all of what had to be said here is said and read and done".repeat(2);
 
 export const STORY_SCRIPT = `
@@ -167,15 +167,15 @@ export class Story {
       await order(server, null).catch(() => undefined);
       return false;
     }
-    const at = Date.now();
     this.#disarm?.();
     await Promise.allSettled([sending]);
     foldLines(lane);
-    this.kills.push({ session: this.session, target, where, ...this.#whatWasHit(lane.committed.last?.at ?? at), servingMs: -1 });
+    this.kills.push({ session: this.session, target, where, ...this.#whatWasHit(lane.committed.last?.at ?? this.#shotAt), servingMs: -1 });
     return true;
   }
 
   #disarm: (() => void) | null = null;
+  #shotAt = 0;
 
   /** Boundaries of the journal, or a moment of the outside world. Gives a word for the report. */
   async #arm(target: Phase): Promise<string> {
@@ -186,7 +186,13 @@ export class Story {
       await order(server, { ...what, under: this.address, where });
       return `${where} ${JSON.stringify(what)}`;
     };
-    const later = (ms: number): void => void setTimeout(() => server.isAlive() && server.child.kill("SIGKILL"), ms);
+    const later = (ms: number): void => {
+      setTimeout(() => {
+        if (!server.isAlive()) return;
+        this.#shotAt = Date.now();
+        server.child.kill("SIGKILL");
+      }, ms);
+    };
     const atRequest = (round: number, ms: number): string => {
       let seen = 0;
       this.#disarm = model.onRequest((request) => {
@@ -202,7 +208,7 @@ export class Story {
         if (unaccepted === 0) return atRequest(1, 0);
         return atCommit({ kind: "session", event: "send", nth: pick(1, unaccepted, unaccepted, unaccepted) }, "before", "after", "released");
       case "started":
-        return pick(0, 1, 2) === 0 ? atCommit({ kind: "turn", event: "prepare.done" }, "after", "released") : atRequest(pick(1, 2, 2), Math.floor(random() * (STALL_MS - 40)));
+        return pick(0, 1, 2) === 0 ? atCommit({ kind: "turn", event: "prepare.done" }, "after", "released") : atRequest(pick(1, 2, 2), Math.floor(random() * STALL_MS * 0.4));
       case "streaming":
         return pick(0, 1, 2) === 0 ? atCommit({ kind: "turn", event: "text.stored", nth: pick(1, 2) }, "before", "after", "released") : atRequest(pick(1, 1, 2), STALL_MS + 30 + Math.floor(random() * 300));
       case "tool running":

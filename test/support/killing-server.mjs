@@ -73,7 +73,7 @@ function killing(journal) {
     if (where === "before") die(where, commit);
     const written = journal.append(batch).then((answer) => {
       if (where === "after") die(where, commit);
-      tell(commit);
+      tell({ at: Date.now(), ...commit });
       return answer;
     });
     // The kernel listens first, so its releases of this commit have been made when ours is called.
