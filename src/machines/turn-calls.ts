@@ -18,7 +18,7 @@ export function startCalls(context: TurnContext): Decision<TurnContext> {
     if (callsUsed >= (context.prepared as Prepared).maxCalls) {
       calls = calls.put(call.callId, { ...call, state: "done" });
       const message = `The turn's limit of ${(context.prepared as Prepared).maxCalls} tool calls is used up; this call was not run.`;
-      effects.push(record(context, "tool_result", { callId: call.callId, ok: false, output: { ok: false, error: { code: "TOOL_LIMIT", message, hint: "Answer from what you have." } }, summary: "not run", ms: 0 }));
+      effects.push(record(context, "tool_result", { callId: call.callId, ok: false, output: { ok: false, error: { code: "TOOL_LIMIT", message, hint: "Answer from what you have." } }, summary: "not run", code: "TOOL_LIMIT", ms: 0 }));
       continue;
     }
     callsUsed += 1;

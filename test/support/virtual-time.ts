@@ -56,7 +56,7 @@ export class VirtualTime implements Clock, Calendar, Scheduler {
 
   /** Runs everything that may run without time passing, promises included. */
   async settle(): Promise<void> {
-    for (let quiet = 0; quiet < 5; ) {
+    for (let quiet = 0; quiet < 2; ) {
       const work = this.#soon.splice(0);
       for (const each of work) each();
       await new Promise<void>((resolve) => setImmediate(resolve));
