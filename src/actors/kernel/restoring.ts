@@ -19,7 +19,7 @@ import { blankActor, supervisorOf } from "./applying.ts";
 import { type Actor, type Core, fenceOf, makeReady, markDirty, pushFront, type Tombstone } from "./core.ts";
 import { kernelMail, liftIfThrough, tellScope } from "./ending.ts";
 import { attach, contextOf, follow, release, settle } from "./performs.ts";
-import { type ActorBody, type ActorHead, committedView, type PartHead, statusOf } from "./rows.ts";
+import { type ActorBody, type ActorHead, committedView, type PartHead, readHead, statusOf } from "./rows.ts";
 import { rearmTimers, type TimerHeap } from "./timers.ts";
 
 const RECOVER_LIMIT_MS = 10_000;
@@ -70,7 +70,7 @@ async function readNewest(core: Core): Promise<{ actors: { head: ActorHead; body
 }
 
 function readActor(core: Core, row: StoredRow, actors: { head: ActorHead; body: ActorBody; order: [number, number, number] }[]): void {
-  const head = JSON.parse(row.head) as ActorHead;
+  const head = readHead(row.head);
   if (head.recorded) {
     const known = core.historyNumbers.get(head.recorded.session) ?? 0;
     if (head.recorded.seq > known) core.historyNumbers.set(head.recorded.session, head.recorded.seq);
