@@ -28,6 +28,7 @@ export const turnMachine = setup({
     wantsTools: ({ context, event }) => event.type === "engine.done" && rounds.wantsTools(context, event),
     mayRetry: ({ context, event }) => event.type === "engine.failed" && rounds.mayRetry(context, event),
     allCallsDone: ({ context }) => !context.stopping && context.calls.find((call) => call.state !== "done") === undefined,
+    callsGivenUp: ({ context }) => !context.stopping && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
     askAgain: ({ context, event }) => event.type === "resumed" && rounds.mustAskAgain(context, event),
     mayNotResume: ({ context, event }) => event.type === "resumed" && event.cause === "restart" && context.prepared?.resume === false,
     afterCrash: ({ event }) => event.type === "resumed" && event.cause === "crash",
@@ -86,10 +87,10 @@ export const turnMachine = setup({
     },
     tools: {
       entry: decide(calls.startCalls),
-      always: { guard: "allCallsDone", target: "calling" },
+      always: [{ guard: "callsGivenUp", target: "settling" }, { guard: "allCallsDone", target: "calling" }],
       on: {
         down: { actions: decide(calls.callDown) },
-        resumed: [{ guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) }, { actions: decide(calls.lookAgain) }],
+        resumed: [{ guard: "mayNotResume", actions: decide(calls.refuseResume) }, { actions: decide(calls.lookAgain) }],
       },
     },
     settling: { always: "ended" },
