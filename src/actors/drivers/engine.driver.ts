@@ -99,7 +99,8 @@ class Round {
     } catch (error) {
       return this.#failed(model, error);
     } finally {
-      await this.#storing;
+      // What was stopped does not wait for the disk: its outcome would come too late and count as lost.
+      await Promise.race([this.#storing, whenAborted(this.#context.signal)]);
     }
   }
 
@@ -201,6 +202,13 @@ class Round {
     const details: JsonObject = { retryable: error.retryable, ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }) };
     return { status: "failed", error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }), details }, ...outcome };
   }
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }
 
 function failed(code: string, message: string, hint?: string): Outcome {
