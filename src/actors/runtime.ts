@@ -234,6 +234,8 @@ async function drained(kernel: Kernel, clock: Clock, watching: Watching, ms: num
     return false;
   };
   if (!busy()) return true;
+  // Held turns do not come to an end by themselves.
+  if (kernel.held) return false;
   return new Promise((resolve) => {
     const finish = (idle: boolean): void => {
       stop();

@@ -31,6 +31,7 @@ export const turnMachine = setup({
     engineGone: ({ event }) => event.type === "resumed" && !event.pending.includes("engine"),
     prepareGone: ({ event }) => event.type === "resumed" && !event.pending.includes("prepare"),
     retryGone: ({ event }) => event.type === "resumed" && !event.timers.some((id) => id.startsWith("xstate.after.retry.")),
+    callsGivenUp: ({ context }) => context.stoppingSince === null && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
     mayNotResume: ({ context, event }) => event.type === "resumed" && event.cause === "restart" && context.prepared?.resume === false,
   },
 }).createMachine({
@@ -92,10 +93,10 @@ export const turnMachine = setup({
     },
     tools: {
       entry: decide(calls.startCalls),
-      always: { guard: "allCallsDone", target: "calling" },
+      always: [{ guard: "callsGivenUp", target: "settling" }, { guard: "allCallsDone", target: "calling" }],
       on: {
         down: { actions: decide(calls.callDown) },
-        resumed: [{ guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) }, { actions: decide(calls.lookAgain) }],
+        resumed: [{ guard: "mayNotResume", actions: decide(calls.refuseResume) }, { actions: decide(calls.lookAgain) }],
       },
     },
     settling: { always: "ended" },

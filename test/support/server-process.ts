@@ -72,6 +72,8 @@ export interface ServerProcess {
   startMs: number;
   /** Lines that it wrote to its fourth stream; complete once `exited` is through. */
   lines: string[];
+  /** What it has said on stderr. */
+  stderr(): string;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>;
   isAlive(): boolean;
   /** Rejects when the connection breaks. */
@@ -106,6 +108,7 @@ export async function startServer(home: TestHome, options: StartOptions = {}): P
     key,
     startMs,
     lines,
+    stderr: () => stderr,
     exited,
     isAlive: () => child.exitCode === null && child.signalCode === null,
     async api<Body>(method: string, path: string, body?: unknown) {

@@ -177,7 +177,11 @@ function takeAnswer(core: Core, { actor, name, recovery, takenBack }: Asked, tou
   const pending = actor.pending?.get(name);
   if (!pending || pending.settled) return;
   const end = (outcome: Outcome, status: "done" | "failed" | "aborted" | "interrupted"): void => settle(core, pending.key as EffectKey, outcome, status, true, pending.attempt);
-  if (recovery.kind === "done") return end(recovery.outcome, recovery.outcome.status);
+  if (recovery.kind === "done") {
+    // It ended while nobody was there: who waits for it was interrupted all the same, and hears so.
+    if (!takenBack) touched.add(actor);
+    return end(recovery.outcome, recovery.outcome.status);
+  }
   if (recovery.kind === "running" && !takenBack) {
     follow(core, attach(core, actor, pending), recovery.outcome);
     return;
