@@ -32,6 +32,8 @@ export interface EngineDriverParts {
   engines: Readonly<Record<string, Engine>>;
   conversations: Conversations;
   prepareHistory: PrepareHistory;
+  /** US dollars booked today, as far as known: of one agent, or of all. */
+  spentToday(agent: string | null): Promise<number>;
   /** AGENTS.md or CLAUDE.md of a folder, when there is one. */
   projectRules(folder: string): Promise<{ file: string; text: string } | null>;
 }
@@ -77,6 +79,8 @@ class Round {
     if (!model || !agent) return failed("MODEL_UNKNOWN", `The model "${ref}" or the agent ${this.#agent} is not configured any more.`, "Choose another model for this session.");
     const engine = engines[model.engine];
     if (!engine) return failed("MODEL_UNKNOWN", `No engine of kind "${model.engine}" is built in.`);
+    const spent = await this.#overBudget(agent);
+    if (spent !== null) return failed("BUDGET_SPENT", spent, "Raise the limit in config.yaml or agent.yaml, or wait for the next day.");
     try {
       return await this.#ask(engine, model, agent);
     } finally {
@@ -84,6 +88,18 @@ class Round {
       this.#over = true;
       this.#cancelStore?.();
     }
+  }
+
+  /** Asked before each request: a limit that is used up stops the next one. */
+  async #overBudget(agent: AgentSettings): Promise<string | null> {
+    const spentUsd = Number(this.#request["spentUsd"] ?? 0);
+    for (const [whose, budget, scope] of [[`${agent.name}'s budget`, agent.budget, agent.name], ["the server's budget", this.#parts.settings.budget(), null]] as const) {
+      if (budget.perTurnUsd !== null && spentUsd >= budget.perTurnUsd) return `This turn cost $${spentUsd.toFixed(4)}; ${whose} allows $${budget.perTurnUsd} a turn.`;
+      if (budget.perDayUsd === null) continue;
+      const today = await this.#parts.spentToday(scope);
+      if (today >= budget.perDayUsd) return `Today cost $${today.toFixed(4)}; ${whose} allows $${budget.perDayUsd} a day.`;
+    }
+    return null;
   }
 
   async #ask(engine: Engine, model: ModelInfo, agent: AgentSettings): Promise<Outcome> {
