@@ -139,7 +139,7 @@ function checkCalls(story: Story, history: HistoryRow[], wrong: string[]): void 
     if (result?.ok === true && (begun !== 1 || ended !== 1)) wrong.push(`the call ${name} is said to be done, its file says begun ${begun}, ended ${ended}`);
     if (result?.ok === false) {
       if (result.code !== "TOOL_INTERRUPTED") wrong.push(`the call ${name} ended with ${result.code}`);
-      if (!story.kills.some((kill) => kill.turnRunning && !kill.outcomes.has(call.callId))) wrong.push(`the call ${name} is said to be interrupted, but no kill came before its outcome`);
+      if (![...story.kills, ...story.startKills].some((kill) => !kill.outcomes.has(call.callId))) wrong.push(`the call ${name} is said to be interrupted, but no kill came before its outcome`);
     }
   }
 }
@@ -156,7 +156,7 @@ function checkRequests(lane: Lane, story: Story, wrong: string[]): void {
   for (const [effect, times] of byEffect) {
     times.slice(1).forEach((at, index) => {
       const since = times[index] as number;
-      const between = story.kills.filter((kill) => kill.at >= since && kill.at <= at);
+      const between = [...story.kills, ...story.startKills].filter((kill) => kill.at >= since && kill.at <= at);
       if (between.length === 0) wrong.push(`${effect} was asked twice without a kill between`);
       else if (!between.some((kill) => kill.open.has(effect))) wrong.push(`${effect} was asked again though its outcome was committed`);
     });
