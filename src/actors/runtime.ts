@@ -52,8 +52,8 @@ export interface RuntimeOptions {
   held?: boolean;
   fatal(why: "fenced" | "store", reason: string): void;
   log(level: "info" | "warn" | "error", message: string): void;
-  /** For tests: charts and drivers that take the place of those of the same name. */
-  replace?: { charts?: ChartDefinition[]; drivers?: Driver[] };
+  /** For tests: charts and drivers that take the place of those of the same name; `wrap` stands between kernel and each driver. */
+  replace?: { charts?: ChartDefinition[]; drivers?: Driver[]; wrap?: (driver: Driver) => Driver };
 }
 
 export interface Runtime {
@@ -97,7 +97,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     clock,
     scheduler: options.scheduler,
     charts: replaced(charts, options.replace?.charts),
-    drivers: replaced(drivers, options.replace?.drivers),
+    drivers: replaced(drivers, options.replace?.drivers).map(options.replace?.wrap ?? ((driver) => driver)),
     specs,
     root,
     held: options.held ?? false,
@@ -156,13 +156,19 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const present = new Set(settings.agents());
     for (const name of present) {
       const address = agentAddress(name);
-      if (!kernel.has(address)) await startAgent(kernel, name);
+      if (!kernel.has(address)) await begin(name);
       else if (kernel.parkedReason(address) === FOLDER_GONE) kernel.resume(address);
     }
     for (const address of [...kernel.addresses(agentAddress("").slice(0, -1) as never)]) {
       if (kernel.committed(address)?.kind === "agent" && !present.has(placeOf(address).agent ?? "")) kernel.park(address, FOLDER_GONE);
     }
     watching.agentsChanged(new Set([...present, ...kernelAgents(kernel)]));
+  }
+
+  /** One agent that cannot begin keeps no other from it, and the server from nothing. */
+  async function begin(name: string): Promise<void> {
+    const start = (): Promise<void> => startAgent(kernel, name);
+    await start().catch(start).catch((error: unknown) => options.log("error", `agent ${name} could not be started: ${error instanceof Error ? error.message : String(error)}`));
   }
 
   await kernel.idle();

@@ -3,12 +3,12 @@ import type { Api } from "./api.ts";
 import type { CliDependencies } from "./dependencies.ts";
 import type { CliIo } from "./io.ts";
 
-export interface ArgumentSpec {
+interface ArgumentSpec {
   name: string;
   about: string;
   optional?: boolean;
 }
-export interface OptionSpec {
+interface OptionSpec {
   /** Absent: a switch. Else the word for its value in help. */
   value?: string;
   short?: string;
@@ -18,12 +18,12 @@ export interface OptionSpec {
 export interface CommandContext {
   /** By name; absent optional ones are undefined. */
   arguments: Record<string, string | undefined>;
-  flag(name: string): boolean;
-  option(name: string): string | undefined;
+  flag: (name: string) => boolean;
+  option: (name: string) => string | undefined;
   io: CliIo;
   dependencies: CliDependencies;
   /** The running server of the home; refuses with how to start one. */
-  api(): Promise<Api>;
+  api: () => Promise<Api>;
 }
 
 export interface Command {

@@ -32,7 +32,7 @@ export function watchTopic(api: Api, topic: string, onFrame: (frame: LiveFrame) 
       socket = new WebSocket(`${api.url.replace(/^http/, "ws")}/live`, { headers: { authorization: `Bearer ${api.key}` } });
       socket.on("open", () => socket?.send(JSON.stringify({ op: "watch", topic, ...(since === undefined ? {} : { since }) })));
       socket.on("message", (data) => {
-        const parsed = messageSchema.safeParse(JSON.parse(String(data)));
+        const parsed = messageSchema.safeParse(JSON.parse((data as Buffer).toString("utf8")));
         if (!parsed.success || parsed.data.type === "pong") return;
         if (!("seq" in parsed.data)) {
           const words = "message" in parsed.data ? String(parsed.data.message) : "the topic was refused";

@@ -130,7 +130,7 @@ describe("ask", () => {
 
   it("reads the text from stdin, and adds piped stdin to a text", async () => {
     const world = await made();
-    const sent = (): unknown => (world.house.calls.findLast((call) => call.name === "chat.send")?.argument as { text: string }).text;
+    const sent = (): unknown => (world.house.calls.findLast((call) => call.name === "chat.send")?.argument as { text: string } | undefined)?.text;
     await world.run(["ask", "guide", "-"], { stdin: "from a pipe\n" }).exit;
     expect(sent()).toBe("from a pipe");
     await world.run(["ask", "guide", "explain"], { stdin: "line 1\n" }).exit;
@@ -149,7 +149,7 @@ describe("ask", () => {
 
   describe("on a terminal", () => {
     const origin = { kind: "human" as const };
-    async function streaming(): Promise<{ world: CliWorld; running: Running; end(): void; settle: (value: unknown) => void }> {
+    async function streaming(): Promise<{ world: CliWorld; running: Running; end: () => void; settle: (value: unknown) => void }> {
       const world = await made();
       let settle: (value: unknown) => void = () => undefined;
       const over = new Promise((resolve) => (settle = resolve));

@@ -1,6 +1,6 @@
 /** Reads YAML through a schema and says of each fault: file, line, key, value, what is allowed, the nearest known key. */
 import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument, type Document } from "yaml";
-import { z } from "zod";
+import type { z } from "zod";
 import { nearest } from "../protocol/nearest.ts";
 import type { Json } from "../protocol/json.ts";
 import { fillReferences, type Lookup } from "./secrets.ts";
@@ -22,7 +22,7 @@ export type Checked<Value> = { ok: true; value: Value } | { ok: false; problems:
 
 type Path = (string | number)[];
 
-export interface CheckOptions {
+interface CheckOptions {
   /** As the person knows it. */
   file: string;
   lookup: Lookup;

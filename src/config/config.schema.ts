@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const milliseconds = (low: number, high: number) => z.number().int().min(low).max(high);
 
-export const priceSchema = z
+const priceSchema = z
   .strictObject({
     input: z.number().min(0).describe("Fresh input"),
     output: z.number().min(0).describe("Output"),
@@ -12,7 +12,7 @@ export const priceSchema = z
   })
   .describe("US dollars per million tokens. Without it costs are shown as unknown, never as zero");
 
-export const modelEntrySchema = z.strictObject({
+const modelEntrySchema = z.strictObject({
   id: z.string().min(1).describe("The model's name as the provider knows it"),
   alias: z
     .string()
@@ -26,7 +26,7 @@ export const modelEntrySchema = z.strictObject({
   price: priceSchema.optional(),
 });
 
-export const providerSchema = z.strictObject({
+const providerSchema = z.strictObject({
   engine: z.enum(["openai-compatible", "rehearsal"]).describe("How to talk to it"),
   baseUrl: z.url({ protocol: /^https?$/, error: "a web address that begins with http:// or https://" }).optional().describe("Address of the model server, up to and with `/v1`"),
   apiKey: z.string().optional().describe("Write `${NAME}`; the value is read from somora.env, then from the environment, for each request"),

@@ -1,14 +1,14 @@
 /** Looks for model servers on loopback and for keys in the environment. Sends nothing but a question for the list of models. */
 import { z } from "zod";
 
-export interface FoundServer {
+interface FoundServer {
   baseUrl: string;
   kind: string;
   models: string[];
 }
 
 /** Ports where such servers usually listen, and what listens there. */
-export const USUAL_PORTS: readonly { port: number; kind: string }[] = [
+const USUAL_PORTS: readonly { port: number; kind: string }[] = [
   { port: 11434, kind: "Ollama" },
   { port: 1234, kind: "LM Studio" },
   { port: 8080, kind: "llama.cpp server" },
@@ -20,14 +20,14 @@ export const USUAL_PORTS: readonly { port: number; kind: string }[] = [
   { port: 30000, kind: "SGLang" },
 ];
 
-export const USUAL_KEYS: readonly string[] = [
+const USUAL_KEYS: readonly string[] = [
   "OPENAI_API_KEY", "OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "DEEPSEEK_API_KEY",
   "GROQ_API_KEY", "XAI_API_KEY", "TOGETHER_API_KEY", "FIREWORKS_API_KEY", "CEREBRAS_API_KEY",
 ];
 
 const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-export interface FindOptions {
+interface FindOptions {
   fetch: typeof fetch;
   env: Record<string, string | undefined>;
   ports?: readonly { port: number; kind: string }[];

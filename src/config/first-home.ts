@@ -8,7 +8,7 @@ import { type HomePaths } from "./home.ts";
 import { CONFIG_YAML, SECRETS, SHIPPED_AGENTS } from "./shipped.ts";
 import { writeWhole } from "./write-file.ts";
 
-export interface MadeHome {
+interface MadeHome {
   /** The home held no config.yaml and no agent before. */
   first: boolean;
 }

@@ -4,7 +4,7 @@ import { frontmatterSchema, type Frontmatter } from "./agent.schema.ts";
 
 const NOTHING: Frontmatter = frontmatterSchema.parse({});
 
-export interface Persona {
+interface Persona {
   front: Frontmatter;
   text: string;
   /** Why the frontmatter was not used. */

@@ -38,7 +38,7 @@ export function homeId(paths: HomePaths): string {
 }
 
 /** `~` and `~/…` as the person's own folder. */
-export function expandHome(path: string, userHome: string = homedir()): string {
+function expandHome(path: string, userHome: string = homedir()): string {
   if (path === "~") return userHome;
   return path.startsWith("~/") ? join(userHome, path.slice(2)) : path;
 }

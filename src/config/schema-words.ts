@@ -12,7 +12,7 @@ export function bare(schema: z.ZodType): z.ZodType {
 }
 
 /** The schema at a path; null when the path leaves it. */
-export function schemaAt(schema: z.ZodType, path: readonly (string | number)[]): z.ZodType | null {
+function schemaAt(schema: z.ZodType, path: readonly (string | number)[]): z.ZodType | null {
   let here = bare(schema);
   for (const part of path) {
     let next: unknown;
@@ -35,7 +35,7 @@ export function allowedAt(schema: z.ZodType, path: readonly (string | number)[])
   return here === null ? "nothing here" : allowedWords(here);
 }
 
-export function allowedWords(schema: z.ZodType): string {
+function allowedWords(schema: z.ZodType): string {
   const here = bare(schema);
   if (here instanceof z.ZodEnum) return here.options.join(" | ");
   if (here instanceof z.ZodLiteral) return [...here.values].map(String).join(" | ");

@@ -28,7 +28,7 @@ export function withSecret(text: string, name: string, value: string): string {
   return lines.join("\n");
 }
 
-export interface Filled {
+interface Filled {
   value: string;
   /** Names without a value and without a default. */
   missing: string[];
@@ -48,9 +48,4 @@ export function fillReferences(text: string, lookup: Lookup): Filled {
     return found ?? "";
   });
   return { value, missing, whole: /^\$\{[^}]*\}$/.test(text) };
-}
-
-/** Names that a text asks for. */
-export function namesIn(text: string): string[] {
-  return [...text.matchAll(REFERENCE)].map((match) => match[1] as string);
 }

@@ -34,7 +34,7 @@ providers:
 export const SECRETS = `# Keys for model servers, one NAME=value a line. config.yaml uses them as \${NAME}. Nobody else reads this file.
 `;
 
-export interface ShippedAgent {
+interface ShippedAgent {
   name: string;
   persona: string;
   rules: string;

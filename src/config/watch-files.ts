@@ -69,7 +69,7 @@ export function watchHome(paths: HomePaths, setTimer: SetTimer, changed: () => v
       closed = true;
       cancelQuiet?.();
       cancelScan?.();
-      for (const folder of [...watchers.keys()]) drop(folder);
+      for (const folder of watchers.keys()) drop(folder);
     },
   };
 }

@@ -3,11 +3,11 @@ import type { DownReason, Effect } from "../protocol/effects.ts";
 import type { ErrorBody, Outcome } from "../protocol/history.ts";
 import type { Json, JsonObject } from "../protocol/json.ts";
 import type { DownEvent, ResumedEvent, StoppedEvent } from "../protocol/kernel-events.ts";
-import type { Token } from "../protocol/ids.ts";
+import { childOf, type Token } from "../protocol/ids.ts";
 import { NO_USAGE } from "../protocol/usage.ts";
 import type { Decision } from "./decide.ts";
 import { ended, inOrder, publish, queued, takenBack, turnOf } from "./session-intake.ts";
-import type { DoorCallEvent, QueueItem, SessionContext, SteerAppliedEvent, SteerWithdrawnEvent, TurnItem } from "./session-types.ts";
+import type { DoorCallEvent, QueueItem, SessionContext, SteerAgainEvent, SteerAppliedEvent, SteerWithdrawnEvent, TurnItem } from "./session-types.ts";
 import type { TurnEnd } from "./turn-types.ts";
 
 export function startNext(context: SessionContext): Decision<SessionContext> {
@@ -47,7 +47,7 @@ export function turnEnded(context: SessionContext, event: DownEvent): Decision<S
     model: words?.model ?? "",
     filesWritten: words?.filesWritten ?? [],
     retryable: verdict.retryable,
-    ...(verdict.outcome === "cancelled" ? { stopped: { processes: words?.processes ?? 0, ms: 0 } } : {}),
+    ...(verdict.outcome === "cancelled" ? { stopped: { processes: words?.processes ?? 0, ms: Math.max(0, event.at - (words?.stoppingSince ?? event.at)) } } : {}),
   };
   const settled: TurnItem = { ...(item as TurnItem), state: "ended", outcome: verdict.outcome, outcomeReason: verdict.outcomeReason, error: verdict.error as TurnItem["error"], retryable: verdict.retryable };
   let { steers, turns, queue } = context;
@@ -66,6 +66,10 @@ export function turnEnded(context: SessionContext, event: DownEvent): Decision<S
     } else if (door !== null) {
       turns = turns.put(steerId, ended(steer, "removed"));
       effects.push(publish(context, "turn.removed", { turnId: steerId, by: "user" }), { type: "reply", params: { token: door, value: takenBack(steer) } });
+    } else if (event.reason.kind === "stopped" && event.reason.stop.by !== "crash" && event.reason.stop.scope !== event.address) {
+      // Not this turn alone was stopped: what waited for it waits for nothing any more.
+      turns = turns.put(steerId, { ...ended(steer, "cancelled"), error: verdict.error as TurnItem["error"] });
+      effects.push(...cancelledWaiting(context, steerId, steer, verdict.error as ErrorBody & JsonObject));
     } else {
       const { into: _into, withdraw: _withdraw, ...waiting } = steer;
       queue = queue.put(steerId, waiting as QueueItem);
@@ -117,7 +121,7 @@ export function steerWithdrawn(context: SessionContext, { steerId }: SteerWithdr
 }
 
 /** A stop of the whole session (not of one turn): what waited ends as cancelled. */
-export function scopeStopped(context: SessionContext, event: StoppedEvent): Decision<SessionContext> {
+export function scopeStopped(context: SessionContext, event: Pick<StoppedEvent, "stop">): Decision<SessionContext> {
   let { turns } = context;
   let { queue } = context;
   const effects: Effect[] = [];
@@ -125,32 +129,55 @@ export function scopeStopped(context: SessionContext, event: StoppedEvent): Deci
   for (const [turnId, item] of inOrder(context.queue.entries())) {
     queue = queue.drop(turnId);
     turns = turns.put(turnId, { ...ended(item, "cancelled"), error: error as TurnItem["error"] });
-    effects.push(
-      { type: "record", params: { kind: "notice", session: context.address, turnId, data: { kind: "cancelled_waiting", text: item.text.preview } } },
-      publish(context, "turn.settled", { turnId, outcome: "cancelled", usage: NO_USAGE as unknown as JsonObject, costUsd: null, error }),
-    );
+    effects.push(...cancelledWaiting(context, turnId, item, error));
   }
   return { set: { turns, queue }, effects };
 }
 
-/** After a crash or a restart: the running turn is watched again; if it is gone meanwhile its `down` comes at once. */
-export function lookAgain(context: SessionContext, _: ResumedEvent): Decision<SessionContext> {
-  return context.running === null ? {} : { effects: [{ type: "watch", params: { address: turnOf(context, context.running) } }] };
+function cancelledWaiting(context: SessionContext, turnId: string, item: QueueItem, error: ErrorBody & JsonObject): Effect[] {
+  return [
+    { type: "record", params: { kind: "notice", session: context.address, turnId, data: { kind: "cancelled_waiting", text: item.text.preview } } },
+    publish(context, "turn.settled", { turnId, outcome: "cancelled", usage: NO_USAGE as unknown as JsonObject, costUsd: null, error }),
+  ];
+}
+
+/** After a crash or a restart: what is gone meanwhile answers a watch at once, so a lost `down` comes again. */
+export function lookAgain(context: SessionContext, event: ResumedEvent): Decision<SessionContext> {
+  const effects: Effect[] = [...context.doorCalls.entries()].map(([name]) => ({ type: "watch", params: { address: childOf(context.address, name) } }));
+  if (context.running !== null) effects.push({ type: "watch", params: { address: turnOf(context, context.running) } }, ...tellSteersAgain(context));
+  if (event.dropped?.stop === undefined) return { effects };
+  const stopped = scopeStopped(context, { stop: event.dropped.stop });
+  return { ...stopped, effects: [...effects, ...(stopped.effects ?? [])] };
+}
+
+/** The turn may have lost one, or its answer was lost here. Whoever takes it back wants only that; the turn takes none twice. */
+function tellSteersAgain(context: SessionContext): Effect[] {
+  return inOrder(context.steers.entries()).filter(([, steer]) => steer.into === context.running).map(([steerId, steer]) => ({
+    type: "send",
+    params: { to: turnOf(context, steer.into), event: steer.withdraw === null ? { type: "steer", steerId, n: steer.n, text: steer.text } : { type: "steer.withdraw", steerId } },
+  }));
+}
+
+/** The running turn looks again after a crash of its own. */
+export function steersAgain(context: SessionContext, { turnId }: SteerAgainEvent): Decision<SessionContext> {
+  return turnId === context.running ? { effects: tellSteersAgain(context) } : {};
 }
 
 /** A tool run without a turn, for a person or a script at the door. */
 export function doorCall(context: SessionContext, event: DoorCallEvent): Decision<SessionContext> {
-  const n = context.doorCalls + 1;
   const callId = `call_door_${event.id.replaceAll(".", "-")}`;
+  const name = `calls/door-${event.id.replaceAll(".", "-")}`;
   return {
-    set: { doorCalls: n },
-    effects: [{ type: "spawn", params: { name: `calls/door-${event.id.replaceAll(".", "-")}`, chart: "call", spec: "call", input: { tool: event.tool, callId, about: event.about, request: { ...event.request, callId }, repeatable: event.repeatable, limitMs: event.limitMs, token: event.token }, watch: true } }],
+    set: { doorCalls: context.doorCalls.put(name, { token: event.token }) },
+    effects: [{ type: "spawn", params: { name, chart: "call", spec: "call", input: { tool: event.tool, callId, about: event.about, request: { ...event.request, callId }, repeatable: event.repeatable, limitMs: event.limitMs, token: event.token }, watch: true } }],
   };
 }
 
-export function doorCallDown(_: SessionContext, event: DownEvent): Decision<SessionContext> {
-  const output = event.output as { token: Token | null; end: JsonObject | null } | null;
-  if (!output?.token) return {};
-  return { effects: [{ type: "reply", params: { token: output.token, value: { reason: event.reason.kind, end: output.end } } }] };
+export function doorCallDown(context: SessionContext, event: DownEvent): Decision<SessionContext> {
+  const name = event.address.slice(context.address.length + 1);
+  const call = context.doorCalls.get(name);
+  if (!call) return {};
+  const end = (event.output as { end: JsonObject | null } | null)?.end ?? null;
+  return { set: { doorCalls: context.doorCalls.drop(name) }, effects: [{ type: "reply", params: { token: call.token as Token, value: { reason: event.reason.kind, end } } }] };
 }
 

@@ -49,7 +49,8 @@ export interface SessionContext {
   held: boolean;
   order: number;
   running: string | null;
-  doorCalls: number;
+  /** Calls run for a door, by their place below the session. */
+  doorCalls: Parts<{ token: string }>;
   queue: Parts<QueueItem>;
   steers: Parts<SteerItem>;
   turns: Parts<TurnItem>;
@@ -75,7 +76,8 @@ export type PatchEvent = Delivered & { type: "session.patch"; token: Token; titl
 export type DoorCallEvent = Delivered & { type: "tool.call"; token: Token; tool: string; about: string; request: JsonObject; repeatable: boolean; limitMs: number };
 export type SteerAppliedEvent = Delivered & { type: "steer.applied"; steerId: string; turnId: string };
 export type SteerWithdrawnEvent = Delivered & { type: "steer.withdrawn"; steerId: string };
+export type SteerAgainEvent = Delivered & { type: "steer.again"; turnId: string };
 
 export type SessionEvent =
   | SendEvent | TakeBackEvent | SteerQueuedEvent | HoldEvent | PatchEvent | DoorCallEvent
-  | SteerAppliedEvent | SteerWithdrawnEvent | DownEvent | ResumedEvent | StoppedEvent;
+  | SteerAppliedEvent | SteerWithdrawnEvent | SteerAgainEvent | DownEvent | ResumedEvent | StoppedEvent;

@@ -24,7 +24,7 @@ export const sessionMachine = setup({
 }).createMachine({
   context: ({ input }) => ({
     agent: input.agent, session: input.session, address: input.address, cwd: input.cwd, createdAt: input.createdAt,
-    lastAt: input.createdAt, title: null, model: null, held: false, order: 0, running: null, doorCalls: 0,
+    lastAt: input.createdAt, title: null, model: null, held: false, order: 0, running: null, doorCalls: Parts.empty<{ token: string }>(),
     queue: Parts.empty<QueueItem>(), steers: Parts.empty<SteerItem>(), turns: Parts.empty<TurnItem>(), keys: Parts.empty<KeyEntry>(),
   }),
   initial: "idle",
@@ -37,6 +37,7 @@ export const sessionMachine = setup({
     "tool.call": { actions: decide(turns.doorCall) },
     "steer.applied": { actions: decide(turns.steerApplied) },
     "steer.withdrawn": { actions: decide(turns.steerWithdrawn) },
+    "steer.again": { actions: decide(turns.steersAgain) },
     stopped: { actions: decide(turns.scopeStopped) },
     resumed: { actions: decide(turns.lookAgain) },
     down: { actions: decide(turns.doorCallDown) },

@@ -18,7 +18,7 @@ export function startCalls(context: TurnContext): Decision<TurnContext> {
     if (callsUsed >= (context.prepared as Prepared).maxCalls) {
       calls = calls.put(call.callId, { ...call, state: "done" });
       const message = `The turn's limit of ${(context.prepared as Prepared).maxCalls} tool calls is used up; this call was not run.`;
-      effects.push(record(context, "tool_result", { callId: call.callId, ok: false, output: { ok: false, error: { code: "TOOL_LIMIT", message, hint: "Answer from what you have." } }, summary: "not run", ms: 0 }));
+      effects.push(record(context, "tool_result", { callId: call.callId, ok: false, output: { ok: false, error: { code: "TOOL_LIMIT", message, hint: "Answer from what you have." } }, summary: "not run", code: "TOOL_LIMIT", ms: 0 }));
       continue;
     }
     callsUsed += 1;
@@ -49,7 +49,7 @@ export function callDown(context: TurnContext, event: DownEvent): Decision<TurnC
   let calls = context.calls.put(call.callId, { ...call, state: "done" });
   const effects = settle(context, call, event, end);
   const next = inOrder(calls).find((each) => each.state === "waiting");
-  if (next && event.reason.kind !== "stopped") {
+  if (next && context.stoppingSince === null && event.reason.kind !== "stopped") {
     calls = calls.put(next.callId, { ...next, state: "running" });
     effects.push(...start(context, next));
   }
@@ -97,7 +97,8 @@ export function refuseResume(context: TurnContext, event: ResumedEvent): Decisio
   return { set: { ...set, calls }, effects };
 }
 
-/** A watch on a call that is gone answers at once, so a lost `down` comes again. */
+/** A watch on a call that is gone answers at once, so a lost `down` comes again; the session says again what it wants steered. */
 export function lookAgain(context: TurnContext, _: ResumedEvent): Decision<TurnContext> {
-  return { effects: inOrder(context.calls).filter((call) => call.state === "running").map((call) => ({ type: "watch", params: { address: addressOf(context, call.callId) } })) };
+  const watches = inOrder(context.calls).filter((call) => call.state === "running").map((call): Effect => ({ type: "watch", params: { address: addressOf(context, call.callId) } }));
+  return { effects: [...watches, { type: "send", params: { to: context.sessionAddress, event: { type: "steer.again", turnId: context.turnId } } }] };
 }

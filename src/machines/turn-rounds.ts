@@ -66,7 +66,7 @@ export function askModel(context: TurnContext, event: TurnEvent): Decision<TurnC
       name: "engine",
       driver: "engine",
       repeatable: true,
-      request: { agent: context.agent, session: context.session, sessionAddress: context.sessionAddress, turnId: context.turnId, round, request: context.requests + 1, model: facts.ref, cwd: facts.cwd, forced: forced !== null },
+      request: { agent: context.agent, session: context.session, sessionAddress: context.sessionAddress, turnId: context.turnId, round, attempt: context.attempt, request: context.requests + 1, model: facts.ref, cwd: facts.cwd, forced: forced !== null },
     },
   });
   return { set: { steers, applied, round, forced, warned, requests: context.requests + 1, blocks: clear(context.blocks), calls: clearCalls(context.calls), ...(repeating ? {} : { repeats: 0, retries: 0 }) }, effects };
@@ -83,13 +83,15 @@ function clearCalls(calls: TurnContext["calls"]): TurnContext["calls"] {
   return next;
 }
 
+/** May come again after a crash on either side: one that the model has already is not taken twice. */
 export function steerArrived(context: TurnContext, event: TurnEvent & { type: "steer" }): Decision<TurnContext> {
+  if (context.applied.includes(event.steerId)) return {};
   return { set: { steers: context.steers.put(event.steerId, { n: event.n, text: event.text }) } };
 }
 
 export function steerWithdraw(context: TurnContext, { steerId }: TurnEvent & { type: "steer.withdraw" }): Decision<TurnContext> {
-  if (!context.steers.has(steerId)) return {};
-  return { set: { steers: context.steers.drop(steerId) }, effects: [{ type: "send", params: { to: context.sessionAddress, event: { type: "steer.withdrawn", steerId } } }] };
+  const answer = context.applied.includes(steerId) ? { type: "steer.applied", steerId, turnId: context.turnId } : { type: "steer.withdrawn", steerId };
+  return { set: { steers: context.steers.drop(steerId) }, effects: [{ type: "send", params: { to: context.sessionAddress, event: answer } }] };
 }
 
 export function storeStreamed(context: TurnContext, event: TurnEvent & { type: "text.stored" }): Decision<TurnContext> {
@@ -221,14 +223,13 @@ function storedRows(context: TurnContext, more: JsonObject): Effect[] {
   return blocks.map(([blockId, block]) => record(context, block.kind === "text" ? "assistant_message" : "thinking", { text: { payload: block.ref }, attempt: block.attempt, blockId, round: block.round, ...more }));
 }
 
-/** After a crash that swallowed the request's outcome: nothing is pending any more, so the round is asked again. */
-export function mustAskAgain(_: TurnContext, event: ResumedEvent): boolean {
-  return event.cause === "crash" && event.dropped?.name === "engine" && event.dropped.type !== "text.stored";
+/** A request that still runs after a crash goes on; after a restart it was asked again. */
+export function sameAttempt(context: TurnContext, event: ResumedEvent): Decision<TurnContext> {
+  return event.cause === "restart" ? nextAttempt(context, event) : {};
 }
 
 /** A resumed round begins a new attempt; what the last one had stored stays readable and is not sent to the model. */
-export function nextAttempt(context: TurnContext, event: ResumedEvent): Decision<TurnContext> {
-  if (event.cause === "crash" && !mustAskAgain(context, event)) return {};
+export function nextAttempt(context: TurnContext, _: ResumedEvent): Decision<TurnContext> {
   const attempt = context.attempt + 1;
   const next = { ...context, attempt };
   return { set: { attempt, blocks: clear(context.blocks) }, effects: [...storedRows(context, { interrupted: true, superseded: true }), ...(context.prepared ? [started(next), state(next, "calling")] : [])] };
@@ -258,6 +259,7 @@ export function endOf(context: TurnContext): TurnEnd {
     model: context.prepared?.ref ?? "",
     filesWritten: context.filesWritten,
     processes: context.processes,
+    stoppingSince: context.stoppingSince,
     applied: context.applied,
   };
 }

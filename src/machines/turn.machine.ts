@@ -27,19 +27,19 @@ export const turnMachine = setup({
     repeatRound: ({ context, event }) => event.type === "engine.done" && rounds.mayRepeat(context, event),
     wantsTools: ({ context, event }) => event.type === "engine.done" && rounds.wantsTools(context, event),
     mayRetry: ({ context, event }) => event.type === "engine.failed" && rounds.mayRetry(context, event),
-    allCallsDone: ({ context }) => !context.stopping && context.calls.find((call) => call.state !== "done") === undefined,
-    callsGivenUp: ({ context }) => !context.stopping && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
-    askAgain: ({ context, event }) => event.type === "resumed" && rounds.mustAskAgain(context, event),
+    allCallsDone: ({ context }) => context.stoppingSince === null && context.calls.find((call) => call.state !== "done") === undefined,
+    callsGivenUp: ({ context }) => context.stoppingSince === null && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
+    engineGone: ({ event }) => event.type === "resumed" && !event.pending.includes("engine"),
+    prepareGone: ({ event }) => event.type === "resumed" && !event.pending.includes("prepare"),
+    retryGone: ({ event }) => event.type === "resumed" && !event.timers.some((id) => id.startsWith("xstate.after.retry.")),
     mayNotResume: ({ context, event }) => event.type === "resumed" && event.cause === "restart" && context.prepared?.resume === false,
-    afterCrash: ({ event }) => event.type === "resumed" && event.cause === "crash",
-    prepareDropped: ({ event }) => event.type === "resumed" && event.dropped?.name === "prepare",
   },
 }).createMachine({
   context: ({ input }) => ({
     agent: input.agent, session: input.session, sessionAddress: input.sessionAddress, address: input.address, turnId: input.turnId,
     origin: input.origin, cwd: input.cwd, modelWanted: input.model, prepared: null, startedAt: input.at, attempt: 1, round: 0, repeats: 0, retries: 0,
     waitMs: 0, callsUsed: 0, forced: null, warned: false, requests: 0, usage: NO_USAGE, costUsd: 0, costUnknown: false, filesWritten: [], processes: 0,
-    applied: [], verdict: null, stopping: false, steers: Parts.empty<PendingSteer>(), blocks: Parts.empty<StreamedBlock>(), calls: Parts.empty<OpenCall>(),
+    applied: [], verdict: null, stoppingSince: null, steers: Parts.empty<PendingSteer>(), blocks: Parts.empty<StreamedBlock>(), calls: Parts.empty<OpenCall>(),
   }),
   initial: "preparing",
   output: ({ context }) => rounds.endOf(context),
@@ -49,7 +49,7 @@ export const turnMachine = setup({
     "text.stored": { actions: decide(rounds.storeStreamed) },
     "engine.aborted": { actions: decide(rounds.keepPartial) },
     down: { actions: decide(calls.callDown) },
-    stop: { actions: assign({ stopping: true }) },
+    stop: { actions: assign({ stoppingSince: ({ context, event }) => context.stoppingSince ?? event.at }) },
     resumed: { actions: decide(calls.lookAgain) },
   },
   states: {
@@ -58,7 +58,7 @@ export const turnMachine = setup({
       on: {
         "prepare.done": { target: "calling", actions: decide(rounds.prepared) },
         "prepare.failed": { target: "failed", actions: decide(rounds.failedBy) },
-        resumed: { guard: "prepareDropped", target: "preparing", reenter: true },
+        resumed: [{ guard: "prepareGone", target: "preparing", reenter: true, actions: decide(calls.lookAgain) }, { actions: decide(calls.lookAgain) }],
       },
     },
     calling: {
@@ -75,15 +75,21 @@ export const turnMachine = setup({
         ],
         resumed: [
           { guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) },
-          { guard: "askAgain", target: "calling", reenter: true, actions: decide(rounds.nextAttempt) },
-          { actions: decide(rounds.nextAttempt) },
+          { guard: "engineGone", target: "calling", reenter: true, actions: [decide(rounds.nextAttempt), decide(calls.lookAgain)] },
+          { actions: [decide(rounds.sameAttempt), decide(calls.lookAgain)] },
         ],
       },
     },
     waiting: {
       after: { retry: "calling" },
       // The timer's own event may be what a crash swallowed: then there is nothing to wait for any more.
-      on: { resumed: [{ guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) }, { guard: "afterCrash", target: "calling" }] },
+      on: {
+        resumed: [
+          { guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) },
+          { guard: "retryGone", target: "calling", actions: decide(calls.lookAgain) },
+          { actions: decide(calls.lookAgain) },
+        ],
+      },
     },
     tools: {
       entry: decide(calls.startCalls),

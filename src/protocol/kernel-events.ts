@@ -28,7 +28,10 @@ export interface DownEvent extends Delivered {
 export interface ResumedEvent extends Delivered {
   type: "resumed";
   cause: "crash" | "restart" | "unparked";
-  dropped?: { type: string; id: string; name?: string; from: string; token?: Token };
+  dropped?: { type: string; id: string; name?: string; from: string; token?: Token; stop?: StopReason };
+  /** Names of its performs whose outcome is still to be handled, and ids of its timers: what is not among them never comes. */
+  pending: string[];
+  timers: string[];
 }
 /** Said once after a stop of a suspended actor's scope is through (design §9). */
 export interface StoppedEvent extends Delivered {

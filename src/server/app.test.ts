@@ -23,8 +23,8 @@ interface World {
   house: FakeHouse;
   app: App;
   logged: unknown[];
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Asked>;
-  raw(path: string, init?: RequestInit): Promise<Response>;
+  ask: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Asked>;
+  raw: (path: string, init?: RequestInit) => Promise<Response>;
 }
 
 function world(ui: string | null = null): World {

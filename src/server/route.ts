@@ -19,7 +19,7 @@ export interface Answer {
   headers?: Record<string, string>;
 }
 
-export interface RouteRequest<Params, Query, Body> {
+interface RouteRequest<Params, Query, Body> {
   params: Params;
   query: Query;
   body: Body;
@@ -60,7 +60,7 @@ export function route<Params extends Fields = Record<never, never>, Query extend
   refuses?: readonly ErrorCode[];
   open?: boolean;
   whileStopping?: boolean;
-  run(request: RouteRequest<Parsed<Params>, Parsed<Query>, z.infer<Body>>, context: RouteContext): Promise<Answer> | Answer;
+  run: (request: RouteRequest<Parsed<Params>, Parsed<Query>, z.infer<Body>>, context: RouteContext) => Promise<Answer> | Answer;
 }): Route {
   const { params, query, body, refuses = [], open = false, whileStopping = spec.method === "GET", run, ...rest } = spec;
   return {

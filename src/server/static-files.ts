@@ -18,7 +18,7 @@ const TYPES: Record<string, string> = {
 };
 
 /** No foreign script, frame, form or connection; inline styles only, which the page's highlighting needs. */
-export const PAGE_HEADERS: Record<string, string> = {
+const PAGE_HEADERS: Record<string, string> = {
   "content-security-policy": [
     "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self'",
     "worker-src 'self' blob:", "manifest-src 'self'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'",

@@ -67,7 +67,7 @@ export async function cliWorld(change: (dependencies: CliDependencies) => Partia
       const interrupts = new Set<() => void>();
       const waiting = new Set<() => void>();
       const said = (): void => {
-        for (const look of [...waiting]) look();
+        for (const look of waiting) look();
       };
       const exit = runCli(
         argv,

@@ -133,7 +133,7 @@ export async function openWorld(options: { journal?: MemoryJournalOptions; time?
 }
 
 /** What a kill leaves: the rows. Opens a new kernel on them, a later epoch. */
-export async function reopen(world: World, options: { hand?: HandDriver; time?: VirtualTime } = {}): Promise<World> {
+export async function reopen(world: World, options: { hand?: HandDriver; time?: VirtualTime; journal?: MemoryJournalOptions } = {}): Promise<World> {
   world.kernel.close();
-  return openWorld({ journal: { from: [...world.journal.rows] }, time: options.time ?? world.time, hand: options.hand ?? new HandDriver() });
+  return openWorld({ journal: { ...options.journal, from: [...world.journal.rows] }, time: options.time ?? world.time, hand: options.hand ?? new HandDriver() });
 }

@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import type { Frame, SessionFrame } from "../../src/protocol/frames.ts";
 import { foldSession, type SessionView } from "../../src/protocol/session-view.ts";
 
-export type Message = Frame | { type: "pong" } | { type: "error"; code: string; message: string; topic?: string };
+type Message = Frame | { type: "pong" } | { type: "error"; code: string; message: string; topic?: string };
 
 export class LiveClient {
   readonly socket: WebSocket;
@@ -17,7 +17,7 @@ export class LiveClient {
       headers: { ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }), ...options.headers },
     });
     this.socket.on("message", (data) => {
-      const text = String(data);
+      const text = (data as Buffer).toString("utf8");
       this.bytes += Buffer.byteLength(text);
       this.messages.push(JSON.parse(text) as Message);
       this.#wake();

@@ -48,6 +48,8 @@ class Round {
   readonly #topic: string;
   readonly #turnId: string;
   readonly #prefix: string;
+  /** Of the turn: this effect may have been performed before, and so may earlier ones. */
+  readonly #attempt: number;
   readonly #blocks: Block[] = [];
   readonly #notices: { kind: string; text: string }[] = [];
   #cancelStore: (() => void) | null = null;
@@ -60,6 +62,7 @@ class Round {
     this.#agent = String(request["agent"]);
     this.#turnId = String(request["turnId"]);
     this.#topic = TOPIC.session(this.#agent, String(request["session"]));
+    this.#attempt = (request["attempt"] as number) + context.attempt - 1;
     this.#prefix = `b${request["request"] as number}a${context.attempt}`;
   }
 
@@ -126,7 +129,7 @@ class Round {
     const kind = event.type.startsWith("text") ? "text" : "thinking";
     if (event.type.endsWith(".start")) {
       this.#blocks.push({ kind, blockId, text: "", stored: 0, open: true });
-      this.#context.live(this.#topic, event.type, { ...turn, blockId, attempt: this.#context.attempt });
+      this.#context.live(this.#topic, event.type, { ...turn, blockId, attempt: this.#attempt });
       return;
     }
     const block = this.#blocks.find((each) => each.blockId === blockId);

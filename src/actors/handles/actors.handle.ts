@@ -6,7 +6,7 @@ import { type Address, placeOf, ROOT } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { Parts } from "../../protocol/parts.ts";
 import type { ActorsHandle } from "../../ports/handles.port.ts";
-import type { ActorBody, ActorHead } from "../kernel/rows.ts";
+import { type ActorBody, readHead } from "../kernel/rows.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
 
 const STOP_LIMIT_MS = 15_000;
@@ -84,7 +84,7 @@ function plain(context: Record<string, unknown> | null): Json {
 }
 
 function storyOf(row: { head: string; body: string | null; epoch: number; commit: number }): StoryStep[] {
-  const head = JSON.parse(row.head) as ActorHead;
+  const head = readHead(row.head);
   const body = JSON.parse(row.body ?? "{}") as Partial<ActorBody>;
   return (body.story ?? []).map((entry) => ({ at: entry.at, epoch: row.epoch, commit: row.commit, eventId: entry.id, type: entry.event.type, from: entry.from, state: entry.crashed ? `crashed: ${entry.crashed.message}` : head.state, effects: entry.effects }));
 }

@@ -1,5 +1,5 @@
 /** Chat: send, wait, stop, take back, history. Translates between the door and a session's chart. */
-import type { SessionContext, TurnItem } from "../../machines/index.ts";
+import type { SessionContext } from "../../machines/index.ts";
 import { SomoraError } from "../../protocol/errors.ts";
 import { type Address, agentAddress, placeOf, sessionAddress, turnAddress } from "../../protocol/ids.ts";
 import type { HistoryRow, Outcome } from "../../protocol/history.ts";
@@ -9,6 +9,7 @@ import { stateOf, type TurnResult } from "../../protocol/turn.ts";
 import { NO_USAGE } from "../../protocol/usage.ts";
 import type { AbortAnswer, ChatHandle, SendAnswer, SendRequest } from "../../ports/handles.port.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
+import type { TurnOver } from "../turn-index.ts";
 
 /** Past it an abort is answered with what is stuck; its own kill path ends before (tree.ts: 9 s per call, 10 s per turn). */
 const ABORT_LIMIT_MS = 12_000;
@@ -52,20 +53,21 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
     const address = index.sessionOf(turnId);
     const context = address ? (kernel.context(address) as unknown as SessionContext | null) : null;
     if (!address || !context) throw new SomoraError("TURN_UNKNOWN", `There is no turn "${turnId}".`);
-    const turn = context.turns.get(turnId);
-    if (turn?.state === "applied" && turn.appliedTo !== null) return { ...(await resultOf(turn.appliedTo)), turnId, appliedTo: turn.appliedTo };
+    const over = index.overOf(turnId);
+    if (over && "appliedTo" in over) return { ...(await resultOf(over.appliedTo)), turnId, appliedTo: over.appliedTo };
     const rows = (await conversations.rows(address)).filter((row) => row.turnId === turnId);
-    return compose(turnId, address, context, turn, rows);
+    return compose(turnId, address, context, over, rows);
   }
 
-  function compose(turnId: string, address: Address, context: SessionContext, turn: TurnItem | undefined, rows: HistoryRow[]): TurnResult {
+  function compose(turnId: string, address: Address, context: SessionContext, over: Exclude<TurnOver, { appliedTo: string }> | null, rows: HistoryRow[]): TurnResult {
     const { agent = "", session = "" } = placeOf(address);
     const end = rows.findLast((row) => row.kind === "turn_end");
     const data = end?.kind === "turn_end" ? end.data : null;
     const last = rows.findLast((row) => row.kind === "assistant_message" && !row.data.superseded);
-    const outcome: Outcome | null = data?.outcome ?? (turn?.state === "ended" ? turn.outcome : null);
+    const outcome: Outcome | null = data?.outcome ?? over?.outcome ?? null;
+    const turn = context.turns.get(turnId);
     const waiting = [...context.queue.entries()].sort((a, b) => a[1].n - b[1].n).findIndex(([id]) => id === turnId);
-    const error = data?.error ?? turn?.error ?? null;
+    const error = data?.error ?? over?.error ?? null;
     return {
       turnId, agent, session,
       state: outcome === null ? "pending" : stateOf(outcome),

@@ -29,6 +29,8 @@ export interface Mail {
   event: MessageEvent;
   token?: Token;
   payloads?: PayloadRef[];
+  /** The event from outside that this one came of in the end; absent when it is one itself. */
+  cause?: EventId;
   /** Of an outcome or a fact. */
   key?: EffectKey;
   /** Of a timer: it counts only while this very setting stands. */
@@ -224,8 +226,10 @@ export interface Core {
   actors: Map<Address, Actor>;
   tombstones: Map<Address, Tombstone>;
   ready: Actor[];
-  /** Steps of each actor since nobody had mail, against runaways. */
-  stepped: Map<Actor, number>;
+  /** Steps of each actor by their outside cause since nobody had mail, against runaways. */
+  stepped: Map<Actor, Map<EventId, number>>;
+  /** The outside cause of the step that runs. */
+  cause: EventId | null;
   inbox: InboxItem[];
   open: OpenBatch;
   doors: Map<Token, DoorWaiter>;

@@ -21,7 +21,7 @@ import { abortPending, settle } from "./performs.ts";
 import { tombstoneRow } from "./rows.ts";
 
 export function kernelMail(core: Core, mailClass: Mail["class"], event: Mail["event"]): Mail {
-  return { id: nextId(core) as EventId, class: mailClass, from: "kernel", event };
+  return { id: nextId(core) as EventId, class: mailClass, from: "kernel", event, ...(core.cause === null ? {} : { cause: core.cause }) };
 }
 
 /** Sets a fence and tells its scope, deepest first. Setting one where one stands changes nothing. Returns how many are told to end. */
@@ -110,7 +110,7 @@ export function crashed(core: Core, actor: Actor, mail: Mail, error: { code: str
   actor.restarts += 1;
   markDirty(core, actor);
   if (mail.token !== undefined) answerDoor(core, mail.token, { error: new SomoraError("CRASHED", `${actor.address} crashed on "${mail.event.type}": ${error.message}. The event was dropped.`, { hint: "Send it again; if it crashes again the actor is parked and says so." }) });
-  const dropped = { type: mail.event.type, id: mail.id, from: mail.from, ...(typeof mail.event["name"] === "string" ? { name: mail.event["name"] } : {}), ...(mail.token === undefined ? {} : { token: mail.token }) };
+  const dropped = { type: mail.event.type, id: mail.id, from: mail.from, ...(typeof mail.event["name"] === "string" ? { name: mail.event["name"] } : {}), ...(mail.token === undefined ? {} : { token: mail.token }), ...(mail.class === "stopped" ? { stop: mail.event["stop"] as Json } : {}) };
   const report = { code: error.code, message: error.message, event: mail.event.type };
   if (actor.spec.restart === "temporary" || fenceAbove(actor) !== null) {
     fail(core, actor, report);
@@ -152,11 +152,30 @@ export function park(core: Core, actor: Actor, reason: string): void {
   setFence(core, actor, { by: "crash", scope: actor.address, note: reason }, { idle: true });
 }
 
+/** The nearest one above that is parked. */
+export function parkedAbove(actor: Actor): Actor | null {
+  for (let each = actor.parent; each; each = each.parent) if (each.parked !== null) return each;
+  return null;
+}
+
+/** What was suspended with a parked one goes on, but for those that are parked themselves. */
+function goOnBelow(core: Core, actor: Actor): void {
+  for (const child of actor.children?.values() ?? []) {
+    if (!child.suspended || child.fence) continue;
+    child.suspended = false;
+    markDirty(core, child);
+    makeReady(core, child);
+    if (child.parked === null) goOnBelow(core, child);
+  }
+}
+
 /** False when it is not parked. Its budget starts anew: a person has looked. */
 export function unpark(core: Core, actor: Actor): boolean {
   if (actor.parked === null) return false;
   actor.parked = null;
   actor.crashes = [];
+  if (actor.fence === null) actor.suspended = parkedAbove(actor) !== null;
+  if (!actor.suspended) goOnBelow(core, actor);
   markDirty(core, actor);
   actor.story.push({ id: nextId(core) as EventId, at: core.clock.now(), from: "kernel", event: { type: "unparked" }, effects: [], sent: [] });
   if (actor.snapshot !== null) {
@@ -249,7 +268,10 @@ export function deliverDown(core: Core, watcher: Actor, stone: Tombstone | { add
     class: "down",
     from: stone.address,
     event: { type: "down", address: stone.address, birth: stone.birth, reason: stone.reason, output: stone.output, lost: stone.lost },
+    ...(core.cause === null ? {} : { cause: core.cause }),
   };
+  // One that waits unread is the one that is due (K7): to look again does not double it.
+  if (watcher.mail.some((waiting) => waiting.class === "down" && waiting.from === stone.address && waiting.event["birth"] === stone.birth)) return;
   let at = 0;
   watcher.mail.forEach((waiting, index) => {
     if (waiting.from === stone.address || waiting.class === "start" || waiting.class === "resumed" || waiting.class === "stopped" || waiting.class === "stop" || waiting.class === "down") at = index + 1;
@@ -278,7 +300,8 @@ export function liftIfThrough(core: Core, root: Actor): void {
   } else if (!through(root)) return;
   root.fence = null;
   for (const actor of spared) {
-    actor.suspended = false;
+    // Below what is parked nothing moves until that is resumed.
+    actor.suspended = parkedAbove(actor) !== null;
     markDirty(core, actor);
     if (fence.rebirth) reborn(core, actor);
     else if (actor.parked === null && actor.snapshot !== null && fence.reason.by !== "crash") pushFront(core, actor, kernelMail(core, "stopped", { type: "stopped", stop: fence.reason }));

@@ -73,6 +73,7 @@ export class Kernel {
       tombstones: new Map(),
       ready: [],
       stepped: new Map(),
+      cause: null,
       inbox: [],
       open: emptyBatch(),
       doors: new Map(),

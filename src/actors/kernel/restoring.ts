@@ -5,7 +5,8 @@
  * an outcome → all answers in → the first commit (attempt numbers, `resumed`) → performs are released, timers armed.
  *
  * 1. `recover` is asked once per pending effect whose outcome is not in the mail; past 10 s it counts as unknown.
- * 2. Done is taken over, harmless (`repeatable`) and not-started is performed again under the same key, else the chart hears
+ * 2. Done is taken over; not-started is performed as if nothing had been; harmless (`repeatable`) is performed again under the
+ *    same key as its next attempt; else the chart hears
  *    `interrupted` with what is known (P7). Taken back or fenced: `aborted`, unless it was done.
  * 3. A stop under way goes on: its fence tells its scope again (K6).
  */
@@ -18,7 +19,7 @@ import { blankActor, supervisorOf } from "./applying.ts";
 import { type Actor, type Core, fenceOf, makeReady, markDirty, pushFront, type Tombstone } from "./core.ts";
 import { kernelMail, liftIfThrough, tellScope } from "./ending.ts";
 import { attach, contextOf, follow, release, settle } from "./performs.ts";
-import { type ActorBody, type ActorHead, committedView, type PartHead, statusOf } from "./rows.ts";
+import { type ActorBody, type ActorHead, committedView, type PartHead, readHead, statusOf } from "./rows.ts";
 import { rearmTimers, type TimerHeap } from "./timers.ts";
 
 const RECOVER_LIMIT_MS = 10_000;
@@ -69,7 +70,7 @@ async function readNewest(core: Core): Promise<{ actors: { head: ActorHead; body
 }
 
 function readActor(core: Core, row: StoredRow, actors: { head: ActorHead; body: ActorBody; order: [number, number, number] }[]): void {
-  const head = JSON.parse(row.head) as ActorHead;
+  const head = readHead(row.head);
   if (head.recorded) {
     const known = core.historyNumbers.get(head.recorded.session) ?? 0;
     if (head.recorded.seq > known) core.historyNumbers.set(head.recorded.session, head.recorded.seq);
@@ -187,8 +188,13 @@ function takeAnswer(core: Core, { actor, name, recovery, takenBack }: Asked, tou
   }
   const known: Outcome = recovery.kind === "unknown" ? { status: "aborted", ...(recovery.value === undefined ? {} : { value: recovery.value }), ...(recovery.payloads === undefined ? {} : { payloads: recovery.payloads }) } : { status: "aborted" };
   if (takenBack) return end(known, "aborted");
+  if (recovery.kind === "not-started") {
+    // Nothing was interrupted: it is the first attempt still, and nobody needs to look again.
+    core.open.outer.push({ release: () => release(core, actor, pending) });
+    return;
+  }
   touched.add(actor);
-  if (recovery.kind === "not-started" || pending.repeatable) {
+  if (pending.repeatable) {
     pending.attempt += 1;
     pending.since = core.clock.now();
     markDirty(core, actor);

@@ -96,7 +96,7 @@ async function watchTree({ flag, option, io, api }: CommandContext): Promise<num
 }
 
 /** One line an actor, indented by depth: name, state, since when, waiting for what. */
-export function drawTree(actors: readonly ActorView[], now: number): string {
+function drawTree(actors: readonly ActorView[], now: number): string {
   const sorted = [...actors].sort((a, b) => (key(a) < key(b) ? -1 : 1));
   return sorted
     .map((actor) => {

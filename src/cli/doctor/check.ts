@@ -15,7 +15,7 @@ export type Check = () => Promise<Finding>;
 export interface DoctorSettings {
   nodeVersion: string;
   /** Where a server would listen. Rejects with CONFIG_INVALID when config.yaml is broken. */
-  listen(): Promise<{ host: string; port: number }>;
+  listen: () => Promise<{ host: string; port: number }>;
   home: string;
   storeFile: string;
   keyFile: string;

@@ -26,14 +26,14 @@ export interface PlayedServer {
 }
 
 export interface RehearsalDependencies {
-  startServer(home: string): Promise<PlayedServer>;
+  startServer: (home: string) => Promise<PlayedServer>;
   /** Throws SomoraError REHEARSAL_INVALID with file and line. */
   checkScript(text: string, file: string): void;
   /** Serves a script as a model server in the Chat Completions shape. */
   serveModel(options: { text: string; file: string; port: number }): Promise<{ url: string; close(): Promise<void> }>;
 }
 
-export interface Difference {
+interface Difference {
   /** Number of the entry, from 1. */
   entry: number;
   what: string;

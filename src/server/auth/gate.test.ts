@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { SomoraError } from "../../protocol/errors.ts";
+import type { SomoraError } from "../../protocol/errors.ts";
 import { createGate, type Gate, type GateRequest } from "./gate.ts";
 import { createPairing, memoryGeneration, type Pairing } from "./pairing.ts";
 import { createTries } from "./tries.ts";
 
 const KEY = "the-key-of-this-home";
 
-function door(listenHost = "127.0.0.1"): { gate: Gate; pairing: Pairing; pass(time: number): void; says(request: Partial<GateRequest>, open?: boolean): string } {
+function door(listenHost = "127.0.0.1"): { gate: Gate; pairing: Pairing; pass: (time: number) => void; says: (request: Partial<GateRequest>, open?: boolean) => string } {
   let clock = 1_000_000;
   const pairing = createPairing({ key: KEY, now: () => clock, generation: memoryGeneration() });
   const gate = createGate({ key: KEY, listenHost, homeId: "abc", pairing, tries: createTries(() => clock) });

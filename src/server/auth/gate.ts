@@ -26,7 +26,7 @@ export interface Gate {
   keyFits(key: string): boolean;
 }
 
-export interface GateOptions {
+interface GateOptions {
   key: string;
   /** As configured; decides which Host headers pass. */
   listenHost: string;

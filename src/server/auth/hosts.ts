@@ -23,6 +23,6 @@ export function hostNameOf(host: string): string | null {
   return name === undefined ? null : name.toLowerCase();
 }
 
-export function isLoopback(address: string): boolean {
+function isLoopback(address: string): boolean {
   return (isIP(address) === 4 && address.startsWith("127.")) || address === "::1";
 }

@@ -32,7 +32,7 @@ export class Connection implements Watcher {
   constructor(socket: WebSocket, hub: ConnectionHub) {
     this.#socket = socket;
     this.#hub = hub;
-    socket.on("message", (data, isBinary) => this.#read(isBinary ? null : String(data)));
+    socket.on("message", (data, isBinary) => this.#read(isBinary ? null : (data as Buffer).toString("utf8")));
     socket.on("pong", () => (this.#alive = true));
     // A broken connection closes next; there is nobody to tell.
     socket.on("error", () => undefined);
@@ -84,7 +84,7 @@ export class Connection implements Watcher {
 
   #drained(): void {
     if (this.#behind.size === 0 || this.#socket.bufferedAmount > EMPTY_BYTES || this.#socket.readyState !== this.#socket.OPEN) return;
-    for (const topic of [...this.#behind]) {
+    for (const topic of this.#behind) {
       if (this.#socket.bufferedAmount > FULL_BYTES) return;
       this.#behind.delete(topic);
       const snapshot = this.#hub.snapshot(topic);

@@ -137,7 +137,7 @@ class Reader {
     let over = false;
     client.socket.on("message", (data) => {
       if (over) return;
-      const frame = JSON.parse(String(data)) as Frame;
+      const frame = JSON.parse((data as Buffer).toString("utf8")) as Frame;
       if (frame.type === "snapshot") this.snapshots += 1;
       ({ view: this.view, last: this.last } = apply(this.view, this.last, frame));
       this.#seq = frame.seq;

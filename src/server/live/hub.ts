@@ -17,7 +17,7 @@ const CHANGES_MS = 100;
 const UNWATCHED_MS = 120_000;
 const BEAT_MS = 30_000;
 
-export type HubHandles = Pick<Handles, "watch" | "actors" | "team" | "version">;
+type HubHandles = Pick<Handles, "watch" | "actors" | "team" | "version">;
 export interface HubOptions {
   now?: () => number;
   /** For tests: virtual time. */
@@ -109,7 +109,7 @@ class LiveHub implements Hub, ConnectionHub {
 
   gone(connection: Connection): void {
     this.#connections.delete(connection);
-    for (const topic of [...connection.topics]) this.unwatch(connection, topic);
+    for (const topic of connection.topics) this.unwatch(connection, topic);
   }
 
   unwatch(connection: Connection, name: string): void {
@@ -273,7 +273,7 @@ class LiveHub implements Hub, ConnectionHub {
 
   /** A session that was deleted has no topic any more; its watchers are told. */
   #dropDeleted(names: ReadonlySet<string>): void {
-    for (const name of [...this.#feeds.keys()]) {
+    for (const name of this.#feeds.keys()) {
       const place = sessionOfTopic(name);
       const live = this.#live.get(name);
       if (!place || !live || !names.has(place.agent)) continue;

@@ -31,7 +31,7 @@ interface Block {
  * 200 ms: at 60 tokens a second (some 240 characters) a frame carries about 48 characters over some 165 bytes of its own, so
  * the wire stays below five times the text; the eye sees five steps a second, which the page smooths.
  */
-export const DELTA_WINDOW_MS = 200;
+const DELTA_WINDOW_MS = 200;
 
 export function sampleDeltas(windowMs: number = DELTA_WINDOW_MS, scheduler: SchedulerLike = asyncScheduler): MonoTypeOperatorFunction<LiveEvent> {
   return (source) =>

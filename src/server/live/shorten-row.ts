@@ -2,7 +2,7 @@
 import type { HistoryRow } from "../../protocol/history.ts";
 import type { Json } from "../../protocol/json.ts";
 
-export const SHOWN_CHARS = 4_000;
+const SHOWN_CHARS = 4_000;
 
 export function shortenRow(row: HistoryRow): HistoryRow {
   if (row.kind !== "tool_result" || row.data.shortened) return row;

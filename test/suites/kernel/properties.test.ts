@@ -1,0 +1,95 @@
+/**
+ * Random lives of a small tree: commands, work outside that ends late or twice, stops, poison, time, and crashes before, at and
+ * after commits. Afterwards a reader of rows that knows nothing of the kernel says whether its invariants held.
+ */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { HandDriver, openWorld, reopen, type World } from "../../support/kernel-world.ts";
+import { wrongRows } from "../../support/row-oracle.ts";
+import type { MemoryFault } from "../../../src/store/index.ts";
+
+const addresses = ["/", "/a", "/b", "/a/c", "/a/c/d", "/b/c"];
+const address = fc.constantFrom(...addresses);
+const spec = fc.constantFrom("keeper", "transient", "temporary", "fresh");
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ do: fc.constant("child" as const), at: address, name: fc.constantFrom("a", "b", "c", "d"), spec }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("note" as const), at: address }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("forward" as const), at: address, to: address }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("work" as const), at: address, repeatable: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("end" as const), nth: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("cancel" as const), at: address }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("sleep" as const), at: address, ms: fc.constantFrom(0, 10, 500) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("put" as const), at: address, key: fc.constantFrom("x", "y") }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("poison" as const), at: address }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("stop" as const), at: address }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("finish" as const), at: fc.constantFrom(...addresses.slice(1)) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("time" as const), ms: fc.constantFrom(0, 10, 1000, 3000) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("crash" as const), commit: fc.constantFrom("before", "at", "after"), later: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("resume" as const), at: address }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Plays the steps; commands are only begun, so that they meet in one round. Everything is let go and settled at the end. */
+async function live(steps: readonly Step[], stubborn: boolean): Promise<World> {
+  let fault: MemoryFault = "ok";
+  const journal = { onAppend: (): MemoryFault => fault };
+  let world = await openWorld({ journal });
+  world.hand.stubborn = stubborn;
+  const tell = (to: string, event: { type: string; [field: string]: unknown }): void => void world.kernel.command(to as never, event).catch(() => {});
+  for (const each of steps) {
+    switch (each.do) {
+      case "child": tell(each.at, { type: "child", name: each.name, spec: each.spec }); break;
+      case "forward": tell(each.at, { type: "forward", to: each.to, event: { type: "mail", text: "m" } }); break;
+      case "note": case "poison": case "cancel": case "finish": tell(each.at, { type: each.do, text: "n" }); break;
+      case "work": tell(each.at, { type: "work", repeatable: each.repeatable }); break;
+      case "sleep": tell(each.at, { type: "sleep", ms: each.ms }); break;
+      case "put": tell(each.at, { type: "put", key: each.key, value: 1 }); break;
+      case "end": world.hand.started[each.nth]?.end({ status: "done", value: 1 }); break;
+      case "stop": void world.kernel.stop(each.at as never, { by: "user" }).catch(() => {}); break;
+      case "resume": if (world.kernel.has(each.at as never)) world.kernel.resume(each.at as never); break;
+      case "time": await world.time.advance(each.ms); break;
+      case "crash": {
+        if (each.commit !== "after") fault = each.commit === "at" ? "lost" : new Error("EIO");
+        await world.time.settle();
+        fault = "ok";
+        world = await reopen(world, { hand: new HandDriver(), journal });
+        world.hand.stubborn = stubborn;
+        break;
+      }
+    }
+    if (each.do !== "crash" && each.do !== "time" && steps.indexOf(each) % 3 === 0) await world.time.settle();
+  }
+  for (let rounds = 0; rounds < 3; rounds += 1) {
+    for (const work of world.hand.started) work.end({ status: work.context.signal.aborted ? "aborted" : "done" });
+    await world.time.advance(2000);
+  }
+  return world;
+}
+
+describe("any life of a tree", () => {
+  it("keeps the kernel's invariants, as its rows tell", async () => {
+    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.boolean(), async (steps, stubborn) => {
+      const world = await live(steps, stubborn);
+      expect(wrongRows(world.journal.rows)).toEqual([]);
+      // Nothing is left hanging but what is parked.
+      const { kernel } = world;
+      for (const each of kernel.addresses()) {
+        const view = kernel.committed(each);
+        const parkedAbove = addresses.some((above) => (each === above || each.startsWith(above === "/" ? "/" : `${above}/`)) && kernel.parkedReason(above as never) !== null);
+        if (!parkedAbove && view) expect({ each, status: view.status, pending: view.pending.length, mailbox: view.mailbox }).toEqual({ each, status: "live", pending: 0, mailbox: 0 });
+      }
+    }), { numRuns: 500, seed: 20261201, endOnFailure: true });
+  });
+  it("comes back from its rows as it stood", async () => {
+    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+      const world = await live(steps, false);
+      const picture = (each: World): unknown[] => [...each.kernel.addresses()].sort().map((at) => {
+        const { items, ...context } = (each.kernel.context(at) ?? {}) as { items?: { entries(): Iterable<unknown> } };
+        const { state, status, restarts, parkedReason, mailbox } = each.kernel.committed(at) ?? {};
+        return { at, context, items: items ? [...items.entries()].sort() : null, state, status, restarts, parkedReason, mailbox, relations: { ...each.kernel.relations(at), watchers: [...(each.kernel.relations(at)?.watchers ?? [])].sort() } };
+      });
+      const before = picture(world);
+      expect(picture(await reopen(world))).toEqual(before);
+    }), { numRuns: 150, seed: 20261202, endOnFailure: true });
+  });
+});

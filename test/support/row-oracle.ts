@@ -1,0 +1,95 @@
+/**
+ * Reads committed rows and says what is wrong with them, by the kernel's invariants (design §3.3). It imports nothing of what it
+ * checks: it knows only what a row looks like.
+ */
+interface Row { kind: string; key: string; head: string; body: string | null; epoch: number; commit: number; n: number }
+/** A stored head leaves out what is at rest. */
+interface Head { address: string; parent: string | null; birth: string; status: string; state: string; watches: [string, string][]; timers: { id: string }[]; n: number; fence: { idle: boolean } | null; restarts: number; reason?: { kind: string } }
+interface Story { id: string; from: string; event: { type: string; [field: string]: unknown }; sent: string[]; crashed?: unknown }
+interface Mail { id: string; class: string; from: string; key?: string; event: { type: string; [field: string]: unknown } }
+interface Body { pending?: { key: string; name: string; settled: boolean }[]; mail?: Mail[]; story?: Story[] }
+interface Actor { head: Head; body: Body }
+
+export function wrongRows(rows: readonly Row[]): string[] {
+  const wrong: string[] = [];
+  const actors = new Map<string, Actor>();
+  const sentTo = new Map<string, { from: string; birth: string; order: number }>();
+  const over = new Set<string>();
+  const handled = new Map<string, string>();
+  const order = new Map<string, number>();
+  const keys = new Set<string>();
+  const downs = new Map<string, number>();
+  let sends = 0;
+  for (const commit of commits(rows)) {
+    for (const row of commit) {
+      if (row.kind !== "actor") continue;
+      const head = { parent: null, watches: [], timers: [], fence: null, restarts: 0, ...(JSON.parse(row.head) as object) } as unknown as Head;
+      const body = JSON.parse(row.body ?? "{}") as Body;
+      for (const step of body.story ?? []) {
+        if (step.event.type === "parked" || step.event.type === "unparked") continue;
+        const before = handled.get(step.id);
+        if (before !== undefined) wrong.push(`K1/P9: ${head.address} handled ${step.id} (${step.event.type}) again; first at ${before}`);
+        handled.set(step.id, head.address);
+        for (const id of step.sent) sentTo.set(id, { from: head.address, birth: head.birth, order: (sends += 1) });
+        const sent = sentTo.get(step.id);
+        if (sent && step.from.startsWith("/")) {
+          // K4: from one sender to one receiver in the order they were sent.
+          const lane = `${step.from} ${head.address} ${head.birth}`;
+          if ((order.get(lane) ?? 0) > sent.order) wrong.push(`K4: ${head.address} heard ${step.id} of ${step.from} out of order`);
+          order.set(lane, sent.order);
+          if (over.has(`${head.address}#${head.birth} ${sent.from}#${sent.birth}`)) wrong.push(`K4: ${head.address} heard ${step.id} of ${sent.from} after its down`);
+        }
+        if (step.event.type === "down" && typeof step.event["birth"] === "string" && step.event["birth"] !== "") {
+          const print = `${head.address}#${head.birth} ${String(step.event["address"])}#${step.event["birth"]}`;
+          downs.set(print, (downs.get(print) ?? 0) + 1);
+          over.add(print);
+        }
+      }
+      for (const pending of body.pending ?? []) {
+        if (keys.has(pending.key) && !actors.get(head.address)?.body.pending?.some(({ key }) => key === pending.key)) wrong.push(`K11: the key ${pending.key} came into use again`);
+        keys.add(pending.key);
+      }
+      const names = (body.pending ?? []).map(({ name }) => name);
+      if (new Set(names).size !== names.length) wrong.push(`two effects of one name at ${head.address}`);
+      if (head.status === "down") {
+        if (!head.reason) wrong.push(`K7: ${head.address} went down without a reason`);
+        actors.delete(head.address);
+      } else {
+        const before = actors.get(head.address);
+        if (before && before.head.birth === head.birth && before.head.n > head.n) wrong.push(`the effect count of ${head.address} went back`);
+        actors.set(head.address, { head, body });
+      }
+    }
+    wrong.push(...wrongCut(actors));
+  }
+  for (const [print, times] of downs) if (times > 1) wrong.push(`K7: ${print.replace(" ", " heard the down of ")} ${times} times`);
+  return [...new Set(wrong)];
+}
+
+/** The state after one commit. */
+function wrongCut(actors: ReadonlyMap<string, Actor>): string[] {
+  const wrong: string[] = [];
+  for (const { head, body } of actors.values()) {
+    if (head.parent !== null && !actors.has(head.parent)) wrong.push(`K6: ${head.address} lives without its parent ${head.parent}`);
+    for (const [address, birth] of head.watches) {
+      const target = actors.get(address);
+      const due = body.mail?.some((mail) => mail.class === "down" && mail.event["address"] === address && mail.event["birth"] === birth);
+      if ((!target || target.head.birth !== birth) && !due) wrong.push(`K7: ${head.address} watches ${address}, which is gone, and nothing tells it so`);
+    }
+    for (const pending of body.pending ?? []) {
+      const inMail = body.mail?.some((mail) => mail.class === "outcome" && mail.key === pending.key) ?? false;
+      if (pending.settled && !inMail && head.status === "live") wrong.push(`K11: ${pending.key} is settled and its outcome is nowhere`);
+    }
+  }
+  return wrong;
+}
+
+function commits(rows: readonly Row[]): Row[][] {
+  const groups: Row[][] = [];
+  for (const row of rows) {
+    const last = groups.at(-1)?.[0];
+    if (last && last.epoch === row.epoch && last.commit === row.commit) groups.at(-1)?.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
