@@ -26,7 +26,9 @@ async function treeOf(lane: Lane): Promise<ActorView[]> {
   client.say({ op: "watch", topic: "tree" });
   await client.until(() => client.frames.length > 0);
   client.socket.close();
-  return (client.frames[0]?.data as { actors: ActorView[] }).actors;
+  const [snapshot] = client.frames;
+  if (snapshot === undefined) throw new Error("the tree topic sent nothing");
+  return (snapshot.data as { actors: ActorView[] }).actors;
 }
 
 /** While things may move: everything is read between two readings of the tree that agree, so that all of it speaks of one moment. */
