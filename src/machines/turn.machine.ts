@@ -28,6 +28,7 @@ export const turnMachine = setup({
     wantsTools: ({ context, event }) => event.type === "engine.done" && rounds.wantsTools(context, event),
     mayRetry: ({ context, event }) => event.type === "engine.failed" && rounds.mayRetry(context, event),
     allCallsDone: ({ context }) => context.stoppingSince === null && context.calls.find((call) => call.state !== "done") === undefined,
+    callsGivenUp: ({ context }) => context.stoppingSince === null && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
     engineGone: ({ event }) => event.type === "resumed" && !event.pending.includes("engine"),
     prepareGone: ({ event }) => event.type === "resumed" && !event.pending.includes("prepare"),
     retryGone: ({ event }) => event.type === "resumed" && !event.timers.some((id) => id.startsWith("xstate.after.retry.")),

@@ -98,11 +98,37 @@ export async function restart(lane: Lane): Promise<void> {
   lane.server = await startServer(lane.home, { script: KILLING_SERVER_FILE });
 }
 
-/** Folds what the dead server had told. Only for a server that is gone. */
-function foldLines(lane: Lane): void {
+/** A start that is killed at one of its own first commits, most of which are those of the restore. */
+export async function killedStart(lane: Lane, story: Story): Promise<void> {
+  await rm(join(lane.home.folder, "run", "starts.json"), { force: true });
+  const where = ["before", "after", "released"][Math.floor(lane.random() * 3)];
+  const commit = 1 + Math.floor(lane.random() * 2);
+  const lines: string[] = [];
+  const served = await startServer(lane.home, { script: KILLING_SERVER_FILE, lines, env: { HOSTILE_KILL: JSON.stringify({ commit, where }) } }).catch((error: Error) => {
+    if (!error.message.includes("SIGKILL")) throw error;
+    return null;
+  });
+  // Nothing was left to restore, so there was no such commit.
+  if (served !== null) await served.kill();
+  const at = Date.now();
+  foldLines(lane, lines);
+  story.startKills.push({ at, ...openOf(lane.committed, story.address) });
+}
+
+/** Effects and calls whose outcome is, or is not, known to be on disk. */
+function openOf(committed: Committed, session: string): Pick<KillRecord, "open" | "outcomes"> {
+  const rows = committed.rows.filter((row) => row.session === session);
+  return {
+    open: new Set([...committed.actors.values()].filter((actor) => actor.status !== "down").flatMap((actor) => actor.pending)),
+    outcomes: new Set(rows.filter((row) => row.row === "tool_result").map((row) => row.callId ?? "")),
+  };
+}
+
+/** Folds what a dead server had told. */
+function foldLines(lane: Lane, lines: readonly string[]): void {
   const { committed } = lane;
   committed.last = null;
-  for (const text of lane.server.lines) {
+  for (const text of lines) {
     const line = JSON.parse(text) as CommitLine;
     if (line.killed !== undefined) committed.last = line;
     // `released` was told before as done.
@@ -118,6 +144,8 @@ export class Story {
   readonly address: string;
   readonly messages: SentMessage[];
   readonly kills: KillRecord[] = [];
+  /** Kills of starts, between the others. */
+  readonly startKills: Pick<KillRecord, "at" | "open" | "outcomes">[] = [];
   readonly #lane: Lane;
   readonly #name: string;
 
@@ -163,19 +191,27 @@ export class Story {
     const over = sending.then(() => this.#settled());
     const died = await Promise.race([server.exited.then(() => true), over.then(() => false)]);
     if (!died) {
-      this.#disarm?.();
+      this.#putDown();
       await order(server, null).catch(() => undefined);
       return false;
     }
-    this.#disarm?.();
+    this.#putDown();
     await Promise.allSettled([sending]);
-    foldLines(lane);
+    foldLines(lane, server.lines);
     this.kills.push({ session: this.session, target, where, ...this.#whatWasHit(lane.committed.last?.at ?? this.#shotAt), servingMs: -1 });
     return true;
   }
 
   #disarm: (() => void) | null = null;
+  #shot: NodeJS.Timeout | undefined;
   #shotAt = 0;
+
+  /** A shot that comes too late must not hit the next story. */
+  #putDown(): void {
+    this.#disarm?.();
+    this.#disarm = null;
+    clearTimeout(this.#shot);
+  }
 
   /** Boundaries of the journal, or a moment of the outside world. Gives a word for the report. */
   async #arm(target: Phase): Promise<string> {
@@ -187,7 +223,7 @@ export class Story {
       return `${where} ${JSON.stringify(what)}`;
     };
     const later = (ms: number): void => {
-      setTimeout(() => {
+      this.#shot = setTimeout(() => {
         if (!server.isAlive()) return;
         this.#shotAt = Date.now();
         server.child.kill("SIGKILL");
@@ -235,8 +271,7 @@ export class Story {
     const mine = [...committed.actors.values()].filter((actor) => actor.address.startsWith(`${this.address}/`) && actor.status !== "down");
     const turn = mine.find((actor) => actor.kind === "turn");
     const rows = committed.rows.filter((row) => row.session === this.address);
-    const outcomes = new Set(rows.filter((row) => row.row === "tool_result").map((row) => row.callId ?? ""));
-    const open = new Set([...committed.actors.values()].filter((actor) => actor.status !== "down").flatMap((actor) => actor.pending));
+    const { open, outcomes } = openOf(committed, this.address);
     const heavy = this.messages.filter((message) => message.answer !== null).length >= 4;
     return { phase: this.#phase(turn ?? null, at, outcomes), turnRunning: turn !== undefined, heavy: heavy && !rows.some((row) => row.row === "turn_end"), at, open, outcomes };
   }

@@ -26,7 +26,9 @@ async function treeOf(lane: Lane): Promise<ActorView[]> {
   client.say({ op: "watch", topic: "tree" });
   await client.until(() => client.frames.length > 0);
   client.socket.close();
-  return (client.frames[0]?.data as { actors: ActorView[] }).actors;
+  const [snapshot] = client.frames;
+  if (snapshot === undefined) throw new Error("the tree topic sent nothing");
+  return (snapshot.data as { actors: ActorView[] }).actors;
 }
 
 /** While things may move: everything is read between two readings of the tree that agree, so that all of it speaks of one moment. */
@@ -139,7 +141,7 @@ function checkCalls(story: Story, history: HistoryRow[], wrong: string[]): void 
     if (result?.ok === true && (begun !== 1 || ended !== 1)) wrong.push(`the call ${name} is said to be done, its file says begun ${begun}, ended ${ended}`);
     if (result?.ok === false) {
       if (result.code !== "TOOL_INTERRUPTED") wrong.push(`the call ${name} ended with ${result.code}`);
-      if (!story.kills.some((kill) => kill.turnRunning && !kill.outcomes.has(call.callId))) wrong.push(`the call ${name} is said to be interrupted, but no kill came before its outcome`);
+      if (![...story.kills, ...story.startKills].some((kill) => !kill.outcomes.has(call.callId))) wrong.push(`the call ${name} is said to be interrupted, but no kill came before its outcome`);
     }
   }
 }
@@ -156,7 +158,7 @@ function checkRequests(lane: Lane, story: Story, wrong: string[]): void {
   for (const [effect, times] of byEffect) {
     times.slice(1).forEach((at, index) => {
       const since = times[index] as number;
-      const between = story.kills.filter((kill) => kill.at >= since && kill.at <= at);
+      const between = [...story.kills, ...story.startKills].filter((kill) => kill.at >= since && kill.at <= at);
       if (between.length === 0) wrong.push(`${effect} was asked twice without a kill between`);
       else if (!between.some((kill) => kill.open.has(effect))) wrong.push(`${effect} was asked again though its outcome was committed`);
     });

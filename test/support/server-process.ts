@@ -81,7 +81,13 @@ export interface ServerProcess {
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export interface StartOptions { script?: string; env?: Record<string, string>; args?: string[] }
+export interface StartOptions {
+  script?: string;
+  env?: Record<string, string>;
+  args?: string[];
+  /** Where the lines of its fourth stream go; also those of a start that fails. */
+  lines?: string[];
+}
 
 /** Rejects with what it said when it ends before it serves. */
 export async function startServer(home: TestHome, options: StartOptions = {}): Promise<ServerProcess> {
@@ -93,7 +99,7 @@ export async function startServer(home: TestHome, options: StartOptions = {}): P
   });
   let stderr = "";
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
-  const lines: string[] = [];
+  const lines = options.lines ?? [];
   const drained = collectLines(child.stdio[3] as Readable, lines);
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>((resolve) => {
     child.once("exit", (code, signal) => void drained.then(() => resolve({ code, signal, stderr })));
@@ -137,14 +143,15 @@ function readyAddress(child: ChildProcess, stderr: () => string): Promise<string
     };
     const timer = setTimeout(() => fail("time is over"), START_MS);
     const onExit = (code: number | null, signal: string | null): void => fail(`it ended with ${code ?? signal}`);
-    child.once("exit", onExit);
+    // `close`: all it said has arrived.
+    child.once("close", onExit);
     child.once("error", (error) => fail(error.message));
     child.stdout?.on("data", (chunk: Buffer) => {
       said += chunk.toString();
       const address = /^ready (http\S+)$/m.exec(said)?.[1];
       if (address === undefined) return;
       clearTimeout(timer);
-      child.off("exit", onExit);
+      child.off("close", onExit);
       resolve(address);
     });
   });

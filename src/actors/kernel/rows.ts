@@ -87,11 +87,12 @@ function slimHead(actor: Actor, status: ActorStatus, at: number, state: string):
   return head;
 }
 
-const AT_REST = { parent: null, fence: null, parked: null, ending: false, crash: null, watches: [], timers: [], crashes: [], restarts: 0, recorded: null, cost: null, lost: [] };
+/** Made anew for each: actors go on changing their lists. */
+const atRest = (): Pick<ActorHead, Resting> => ({ parent: null, fence: null, parked: null, ending: false, crash: null, watches: [], timers: [], crashes: [], restarts: 0, recorded: null, cost: null, lost: [] });
 
 /** The head of an actor's row, whole. */
 export function readHead(text: string): ActorHead {
-  return { ...AT_REST, ...(JSON.parse(text) as SlimHead) };
+  return { ...atRest(), ...(JSON.parse(text) as SlimHead) };
 }
 
 export function actorRow(actor: Actor, at: number, stopping: boolean): { row: LogRow; state: string } {
