@@ -24,6 +24,12 @@ export function wrongRows(rows: readonly Row[]): string[] {
   /** By life: naps asked for, naps ended, and whether one is due. */
   const naps = new Map<string, { asked: number; woke: number; open: boolean }>();
   for (const commit of commits(rows)) {
+    // The receiver's row may stand before the sender's.
+    for (const row of commit) {
+      if (row.kind !== "actor") continue;
+      const head = JSON.parse(row.head) as Head;
+      for (const step of (JSON.parse(row.body ?? "{}") as Body).story ?? []) for (const id of step.sent) sentTo.set(id, { from: head.address, birth: head.birth, order: (sends += 1) });
+    }
     const downsNow: { of: string; birth: string; by: string }[] = [];
     for (const row of commit) {
       if (row.kind !== "actor") continue;
@@ -40,7 +46,6 @@ export function wrongRows(rows: readonly Row[]): string[] {
         if (step.event.type === "sleep" && !step.crashed) naps.set(life, { ...nap, asked: nap.asked + 1, open: true });
         if (step.event.type === "mail" && step.event["text"] === "woke") naps.set(life, { ...nap, woke: nap.woke + 1, open: false });
         if (step.event.type === "forward") for (const id of step.sent) underway.set(id, String(step.event["to"]));
-        for (const id of step.sent) sentTo.set(id, { from: head.address, birth: head.birth, order: (sends += 1) });
         const sent = sentTo.get(step.id);
         if (sent && step.from.startsWith("/")) {
           // K4: from one sender to one receiver in the order they were sent.
