@@ -1,5 +1,5 @@
 /** The reference pages, each made from the table the product itself uses. A test compares them with the committed ones. */
-import { z } from "zod";
+import type { z } from "zod";
 import { agentSchema, configSchema, describeKeys } from "../../src/config/index.ts";
 import { COMMANDS } from "../../src/cli/index.ts";
 import { optionRows, usageOf } from "../../src/cli/help.ts";

@@ -83,9 +83,14 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   let take: (news: CommitNews) => void = (news) => early.push(news);
   const today = { day: "", usd: 0, unknown: false };
 
+  const spentToday = async (agent: string | null): Promise<number> => {
+    const day = clock.day(clock.now());
+    const rows = await journal.reader.ledger({ by: ["agent", "day"] });
+    return rows.filter((row) => row.day === day && (agent === null || row.agent === agent)).reduce((sum, row) => sum + (row.costUsd ?? 0), 0);
+  };
   const drivers: Driver[] = [
     prepareDriver(settings, options.ensureFolder),
-    engineDriver({ clock, settings, tools, engines: options.engines, conversations, prepareHistory: options.prepareHistory, projectRules: options.projectRules }),
+    engineDriver({ clock, settings, tools, engines: options.engines, conversations, prepareHistory: options.prepareHistory, spentToday, projectRules: options.projectRules }),
     toolDriver(tools, texts),
     eraseDriver(journal, (session) => {
       conversations.forget(session);
@@ -234,6 +239,8 @@ async function drained(kernel: Kernel, clock: Clock, watching: Watching, ms: num
     return false;
   };
   if (!busy()) return true;
+  // Held turns do not come to an end by themselves.
+  if (kernel.held) return false;
   return new Promise((resolve) => {
     const finish = (idle: boolean): void => {
       stop();

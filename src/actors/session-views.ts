@@ -22,7 +22,12 @@ const ROWS_SHOWN = 100;
 
 export type SessionListener = (agent: string, session: string, type: string, data: unknown, at: number) => void;
 
-interface Kept { view: SessionView; rowsLoaded: boolean; waiting: (() => void)[] | null }
+interface Kept {
+  view: SessionView;
+  rowsLoaded: boolean;
+  /** Set while frames wait for a row's text. */
+  tail: Promise<void> | null;
+}
 
 export class SessionViews {
   readonly #conversations: Conversations;
@@ -46,7 +51,7 @@ export class SessionViews {
 
   #begin(kernel: Kernel, address: Address): Kept {
     const { agent = "", session = "" } = placeOf(address);
-    const kept: Kept = { view: { ...emptySessionView(agent, session), ...stateOf(kernel, address, this.#texts) }, rowsLoaded: false, waiting: null };
+    const kept: Kept = { view: { ...emptySessionView(agent, session), ...stateOf(kernel, address, this.#texts) }, rowsLoaded: false, tail: null };
     this.#kept.set(address, kept);
     return kept;
   }
@@ -98,38 +103,33 @@ export class SessionViews {
     if (place) this.#emit(sessionAddress(place.agent, place.session), type, data, this.#now());
   }
 
+  /** A row whose text is still read from the store: what comes after it waits, so that order holds. */
   #holdUntil(address: Address, row: Promise<HistoryRow>, at: number): void {
     const kept = this.#kept.get(address);
     if (!kept) return;
-    const behind = kept.waiting ?? [];
-    const run = (): void => {
-      row.then(
-        (ready) => {
-          kept.waiting = null;
-          this.#emit(address, "row.added", { row: ready }, at);
-          for (const next of behind.splice(0)) next();
-        },
-        () => {
-          // The store could not be read: the row is in the history all the same, watchers see it when they load it.
-          kept.waiting = null;
-          for (const next of behind.splice(0)) next();
-        },
-      );
-    };
-    if (kept.waiting) kept.waiting.push(run);
-    else {
-      kept.waiting = behind;
-      run();
-    }
+    this.#afterwards(kept, async () => {
+      // Unreadable now: it is in the history all the same, watchers see it when they load that.
+      const ready = await row.catch(() => null);
+      if (ready) this.#emitNow(kept, "row.added", { row: ready }, at);
+    });
+  }
+
+  #afterwards(kept: Kept, work: () => void | Promise<void>): void {
+    const tail = (kept.tail ?? Promise.resolve()).then(work);
+    kept.tail = tail;
+    void tail.finally(() => {
+      if (kept.tail === tail) kept.tail = null;
+    });
   }
 
   #emit(address: Address, type: string, data: unknown, at: number): void {
     const kept = this.#kept.get(address);
     if (!kept) return;
-    if (kept.waiting) {
-      kept.waiting.push(() => this.#emit(address, type, data, at));
-      return;
-    }
+    if (kept.tail) this.#afterwards(kept, () => this.#emitNow(kept, type, data, at));
+    else this.#emitNow(kept, type, data, at);
+  }
+
+  #emitNow(kept: Kept, type: string, data: unknown, at: number): void {
     kept.view = foldSession(kept.view, { type, data } as SessionFrame, at);
     if (kept.view.rows.length > ROWS_KEPT) kept.view = { ...kept.view, rows: kept.view.rows.slice(-ROWS_SHOWN), hasMore: true };
     for (const listener of this.#listeners) listener(kept.view.agent, kept.view.session, type, data, at);

@@ -6,4 +6,3 @@ export type { CliDependencies, ConfigProblem, RunningServer } from "./dependenci
 export type { CliIo } from "./io.ts";
 export type { PlayedServer, RehearsalDependencies } from "./rehearse/play.ts";
 export { startDetached } from "./start-detached.ts";
-export { openBrowser } from "./open-browser.ts";

@@ -1,6 +1,6 @@
 /** Reads YAML through a schema and says of each fault: file, line, key, value, what is allowed, the nearest known key. */
 import { LineCounter, isMap, isNode, isPair, isScalar, parseDocument, type Document } from "yaml";
-import { z } from "zod";
+import type { z } from "zod";
 import { nearest } from "../protocol/nearest.ts";
 import type { Json } from "../protocol/json.ts";
 import { fillReferences, type Lookup } from "./secrets.ts";

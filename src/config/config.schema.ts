@@ -41,6 +41,13 @@ const loopShape = {
   longTaskMaxTimeoutMs: milliseconds(100, 86_400_000).describe("The longest limit a long tool may be given").default(1_800_000),
 };
 
+const dollars = z.number().positive().nullable().default(null);
+/** Of the server and, the same, of an agent. */
+export const budgetSchema = z.strictObject({
+  perTurnUsd: dollars.describe("US dollars one turn may cost; then it asks no model any more. null: no limit"),
+  perDayUsd: dollars.describe("US dollars a day may cost, by what is known; then no model is asked until the next day. null: no limit"),
+});
+
 export const configSchema = z
   .strictObject({
     server: z
@@ -60,7 +67,15 @@ export const configSchema = z
       .record(z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "letters, digits, `_`, `.` and `-`"), providerSchema)
       .default({})
       .describe("Where models come from, by name. `rehearsal` is always there"),
-    agentLoop: z.strictObject(loopShape).prefault({}),
+    agentLoop: z
+      .strictObject({
+        ...loopShape,
+        wakeGraceMs: milliseconds(100, 600_000).default(3_000).describe("How long finished work waits for its asker before it wakes an idle session; in force once agents ask each other"),
+        execMaxConcurrentPerAgent: z.number().int().min(1).max(1_000).default(8).describe("Background commands of one agent; in force once `exec` has a background"),
+        execMaxConcurrentGlobal: z.number().int().min(1).max(10_000).default(32).describe("Background commands on the whole server; in force once `exec` has a background"),
+      })
+      .prefault({}),
+    budget: budgetSchema.prefault({}),
     agents: z
       .strictObject({
         maxSubagents: z.number().int().min(0).max(1_000).default(4).describe("Sub-agents one agent may have at work"),

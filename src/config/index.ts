@@ -8,6 +8,5 @@ export { agentSchema } from "./agent.schema.ts";
 export { describeKeys, type KeyWords } from "./schema-words.ts";
 export { findModels, listModels } from "./find-models.ts";
 export type { Problem } from "./checked-yaml.ts";
-export { findServer, readServerFile, removeServerFile, writeServerFile, type ServerFile } from "./server-file.ts";
 export { showConfig } from "./show-config.ts";
 export { connectProvider, type ConnectRequest } from "./connect-provider.ts";

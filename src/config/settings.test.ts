@@ -114,7 +114,7 @@ describe("a config.yaml with a fault", () => {
     ["server:\n  port: 1\n  port: 2\n", 3, "", "valid YAML"],
     ["server:\n\tport: 1\n", 2, "", "valid YAML"],
     ["server: [\n", 2, "", "valid YAML"],
-    ["- a\n", 1, "", "a group with the keys server, workspace, providers, agentLoop, agents, store, engineWatchdog"],
+    ["- a\n", 1, "", "a group with the keys server, workspace, providers, agentLoop, budget, agents, store, engineWatchdog"],
     ["server:\n  port: ${NO_SUCH_NAME}\n", 2, "server.port", "a name that has a value"],
   ])("names line, key and what is allowed: %j", async (text, line, key, allowed) => {
     const home = await folder();

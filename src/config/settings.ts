@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { SomoraError } from "../protocol/errors.ts";
 import type { ModelInfo } from "../protocol/model.ts";
-import type { AgentSettings, ProviderSettings, SettingsPort } from "../ports/settings.port.ts";
+import type { AgentSettings, BudgetSettings, ProviderSettings, SettingsPort } from "../ports/settings.port.ts";
 import type { ConfigStatus } from "../ports/handles.port.ts";
 import { AGENT_NAME } from "../protocol/ids.ts";
 import { isGone, loadAgents, textOr, type LoadedAgent } from "./agents-folder.ts";
@@ -165,6 +165,7 @@ class HomeSettings implements Settings {
       thinking: rules.thinking ?? null,
       tools: { deny: [...rules.tools.deny], allow: [...rules.tools.allow] },
       loop: { ...this.#config.agentLoop, ...own },
+      budget: rules.budget,
       workspace: folderOf(rules.workspace.path ?? this.#config.workspace.default, this.paths.home),
       problem,
       persona: async () => ({
@@ -203,6 +204,10 @@ class HomeSettings implements Settings {
   server(): { drainMs: number; resumeAfterRestart: "all" | "off" } {
     const { drainMs, resumeAfterRestart } = this.#config.server;
     return { drainMs, resumeAfterRestart };
+  }
+
+  budget(): BudgetSettings {
+    return this.#config.budget;
   }
 
   engineWatchdog(): { openaiCompatibleIdleMs: number } {

@@ -21,15 +21,19 @@ describe("a stream in bounded memory", () => {
   });
   it("shows whole characters at both cuts of any text and accounts for every byte", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.constantFrom("a", "ä", "€", "😀"), { minLength: 30, maxLength: 80 }), fc.integer({ min: 12, max: 28 }), async (characters, capture) => {
-        const text = characters.join("");
-        await writeFile(file, text);
-        const { head, tail, omittedBytes, totalBytes } = await readBounded(file, capture);
-        expect(head + tail).not.toContain("\u{FFFD}");
-        expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true]);
-        expect(Buffer.byteLength(head) + omittedBytes + Buffer.byteLength(tail)).toBe(totalBytes);
-        expect(totalBytes).toBe(Buffer.byteLength(text));
-      }),
+      fc.asyncProperty(
+        fc.array(fc.constantFrom("a", "ä", "€", "😀"), { minLength: 30, maxLength: 80 }),
+        fc.integer({ min: 12, max: 28 }),
+        async (characters, capture) => {
+          const text = characters.join("");
+          await writeFile(file, text);
+          const { head, tail, omittedBytes, totalBytes } = await readBounded(file, capture);
+          expect(head + tail).not.toContain("\u{FFFD}");
+          expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true]);
+          expect(Buffer.byteLength(head) + omittedBytes + Buffer.byteLength(tail)).toBe(totalBytes);
+          expect(totalBytes).toBe(Buffer.byteLength(text));
+        },
+      ),
       { numRuns: 150 },
     );
   });
@@ -37,7 +41,14 @@ describe("a stream in bounded memory", () => {
     await writeFile(file, "x".repeat(100));
     await writeFile(`${file}.tail`, "y".repeat(40));
     await writeFile(`${file}.total`, "1000\n");
-    expect(await readBounded(file, 50)).toEqual({ head: "x".repeat(30), tail: "y".repeat(20), omittedBytes: 950, totalBytes: 1_000, droppedBytes: 900, file });
+    expect(await readBounded(file, 50)).toEqual({
+      head: "x".repeat(30),
+      tail: "y".repeat(20),
+      omittedBytes: 950,
+      totalBytes: 1_000,
+      droppedBytes: 900,
+      file,
+    });
   });
   it("has a last line, however it ends", async () => {
     await writeFile(file, "one\rtwo\n\n");

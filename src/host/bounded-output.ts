@@ -26,7 +26,8 @@ export async function readBounded(file: string, capture = CAPTURE_BYTES): Promis
   const headBytes = Math.floor(capture * HEAD_SHARE);
   const tailBytes = capture - headBytes;
   const head = trimEnd(await readRange(file, 0, Math.min(headBytes, stored)));
-  const end = dropped > 0 ? await lastBytes(`${file}.tail`, tailBytes) : await readRange(file, Math.max(head.length, stored - tailBytes), stored);
+  const end =
+    dropped > 0 ? await lastBytes(`${file}.tail`, tailBytes) : await readRange(file, Math.max(head.length, stored - tailBytes), stored);
   const tail = trimStart(end);
   return {
     head: decodeStream(head, true, false),

@@ -31,7 +31,8 @@ export function createCallFiles({ policy, clock, queue, ripgrep }: CallFilesOpti
   const look: LookScope = { policy, agent: scope.agent, signal: scope.signal, ...(ripgrep === undefined ? {} : { ripgrep }) };
 
   function resolvePath(path: string): string {
-    if (path.includes("\0")) throw new SomoraError("PATH_DENIED", "A path may not hold a NUL character.", { hint: "Give the path as plain text." });
+    if (path.includes("\0"))
+      throw new SomoraError("PATH_DENIED", "A path may not hold a NUL character.", { hint: "Give the path as plain text." });
     if (path.trim() === "") throw new SomoraError("PATH_DENIED", "The path is empty.", { hint: "Give a path, for the folder itself `.`." });
     if (path === "~" || path.startsWith("~/")) return resolve(policy.userHome, path.slice(2));
     return isAbsolute(path) ? resolve(path) : resolve(scope.cwd, path);
@@ -49,7 +50,11 @@ export function createCallFiles({ policy, clock, queue, ripgrep }: CallFilesOpti
       const info = await opened.handle.stat();
       if (info.size > maxBytes) throw tooLarge(opened.path, info.size, maxBytes);
       const bytes = await opened.handle.readFile();
-      return { path: opened.path, bytes, stat: { path: opened.path, type: "file", size: bytes.length, mtime: info.mtimeMs, ctime: info.ctimeMs } };
+      return {
+        path: opened.path,
+        bytes,
+        stat: { path: opened.path, type: "file", size: bytes.length, mtime: info.mtimeMs, ctime: info.ctimeMs },
+      };
     } finally {
       await opened.handle.close();
     }
@@ -60,7 +65,13 @@ export function createCallFiles({ policy, clock, queue, ripgrep }: CallFilesOpti
     const real = await checkPath(policy, full, "read", scope.agent);
     try {
       const info = await lstat(real);
-      return { path: real, type: info.isFile() ? "file" : info.isDirectory() ? "dir" : "other", size: info.size, mtime: info.mtimeMs, ctime: info.ctimeMs };
+      return {
+        path: real,
+        type: info.isFile() ? "file" : info.isDirectory() ? "dir" : "other",
+        size: info.size,
+        mtime: info.mtimeMs,
+        ctime: info.ctimeMs,
+      };
     } catch (error) {
       throw await explain(policy, error, full, real, scope.agent);
     }
@@ -136,7 +147,14 @@ export function createCallFiles({ policy, clock, queue, ripgrep }: CallFilesOpti
   }
 
   /** Aside, synced, owner and mode kept, content of the target asked once more, renamed, folder synced. */
-  async function putInPlace(full: string, real: string, mode: number, info: { uid: number; gid: number } | null, before: Buffer | null, after: Buffer): Promise<void> {
+  async function putInPlace(
+    full: string,
+    real: string,
+    mode: number,
+    info: { uid: number; gid: number } | null,
+    before: Buffer | null,
+    after: Buffer,
+  ): Promise<void> {
     const folder = await openFolderOf(policy, real, scope.agent);
     const aside = folder.at(asideName());
     const target = folder.at(basename(real));
@@ -228,5 +246,7 @@ async function keepOwner(handle: FileHandle, info: { uid: number; gid: number })
 }
 
 function tooLarge(path: string, size: number, most: number): SomoraError {
-  return new SomoraError("FILE_FAILED", `${path} has ${size} bytes; tools take at most ${most}.`, { hint: "Use exec with head, tail, sed or split for files of this size." });
+  return new SomoraError("FILE_FAILED", `${path} has ${size} bytes; tools take at most ${most}.`, {
+    hint: "Use exec with head, tail, sed or split for files of this size.",
+  });
 }

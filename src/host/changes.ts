@@ -74,7 +74,14 @@ export async function readKept(home: string, agent: string, id: string): Promise
 /** What a card shows. Binary content has no diff. */
 export function describeChange(meta: Pick<ChangeMeta, "id" | "path" | "kind">, before: Buffer | null, after: Buffer): FileChange {
   if (looksBinary(after) || (before !== null && looksBinary(before))) {
-    return { id: meta.id, path: meta.path, kind: meta.kind, added: 0, removed: 0, diff: `Binary file ${meta.path} changed, ${before?.length ?? 0} to ${after.length} bytes` };
+    return {
+      id: meta.id,
+      path: meta.path,
+      kind: meta.kind,
+      added: 0,
+      removed: 0,
+      diff: `Binary file ${meta.path} changed, ${before?.length ?? 0} to ${after.length} bytes`,
+    };
   }
   const diff = unifiedDiff(meta.path, before === null ? "" : decodeText(before), decodeText(after), { created: before === null });
   return { id: meta.id, path: meta.path, kind: meta.kind, added: diff.added, removed: diff.removed, diff: diff.text };
@@ -83,7 +90,8 @@ export function describeChange(meta: Pick<ChangeMeta, "id" | "path" | "kind">, b
 /** Puts a file back as it was. Refuses with FILE_CHANGED when it is no longer what the tool left. */
 export async function undoChange(policy: PathPolicy, agent: string, id: string): Promise<{ path: string }> {
   const kept = await readKept(policy.home, agent, id);
-  if (kept === null) throw new SomoraError("CHANGE_UNKNOWN", `There is no kept copy ${id} of agent ${agent}.`, { hint: "Copies are kept for 7 days." });
+  if (kept === null)
+    throw new SomoraError("CHANGE_UNKNOWN", `There is no kept copy ${id} of agent ${agent}.`, { hint: "Copies are kept for 7 days." });
   const { meta, before } = kept;
   const real = await checkPath(policy, meta.path, "write", agent);
   const now = await currentBytes(policy, real, agent);
@@ -115,7 +123,9 @@ export async function undoChange(policy: PathPolicy, agent: string, id: string):
 }
 
 function changedSince(path: string, how: string): SomoraError {
-  return new SomoraError("FILE_CHANGED", `${path} was not put back: ${how}.`, { hint: "The copy stays under the agent's changes/ folder for 7 days." });
+  return new SomoraError("FILE_CHANGED", `${path} was not put back: ${how}.`, {
+    hint: "The copy stays under the agent's changes/ folder for 7 days.",
+  });
 }
 
 async function currentBytes(policy: PathPolicy, real: string, agent: string): Promise<Buffer | null> {
@@ -134,7 +144,10 @@ async function currentBytes(policy: PathPolicy, real: string, agent: string): Pr
 
 /** Persona Markdown gets a copy beside it as well, the newest five stay; gives its path. */
 export async function backUpPersona(real: string, before: Buffer, at: number): Promise<string> {
-  const stamp = new Date(at).toISOString().replace(/[-:]/gu, "").replace(/\.\d+Z$/u, "Z");
+  const stamp = new Date(at)
+    .toISOString()
+    .replace(/[-:]/gu, "")
+    .replace(/\.\d+Z$/u, "Z");
   const path = `${real}.bak-${stamp}`;
   await writeFileAtomic(path, before);
   const folder = dirname(real);

@@ -13,7 +13,15 @@ export function createDocs(folder: string): Docs | null {
   async function names(): Promise<string[]> {
     const found = await readdir(folder, { recursive: true, withFileTypes: true });
     const pages = found.filter((entry) => entry.isFile() && entry.name.endsWith(".md"));
-    return pages.map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replace(/^[\\/]+/u, "").replaceAll("\\", "/").slice(0, -3)).sort();
+    return pages
+      .map((entry) =>
+        join(entry.parentPath, entry.name)
+          .slice(folder.length)
+          .replace(/^[\\/]+/u, "")
+          .replaceAll("\\", "/")
+          .slice(0, -3),
+      )
+      .sort();
   }
 
   async function load(name: string): Promise<DocPage & { text: string }> {
@@ -34,7 +42,10 @@ export function createDocs(folder: string): Docs | null {
       const near = closeNames(wanted, known);
       const byEnd = known.filter((page) => page.split("/").at(-1) === wanted);
       throw new SomoraError("DOC_UNKNOWN", `There is no page ${JSON.stringify(name)} in the documentation.`, {
-        hint: byEnd.length + near.length > 0 ? `Close names: ${[...new Set([...byEnd, ...near])].join(", ")}.` : "List the pages with somora_docs_list.",
+        hint:
+          byEnd.length + near.length > 0
+            ? `Close names: ${[...new Set([...byEnd, ...near])].join(", ")}.`
+            : "List the pages with somora_docs_list.",
       });
     },
   };

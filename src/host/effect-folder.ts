@@ -18,7 +18,10 @@ export function effectFolder(home: string, effectKey: string): EffectFolder {
 }
 
 /** On disk when it resolves. A folder of the same key left by an earlier attempt is replaced. */
-export async function makeEffectFolder(folder: EffectFolder, meta: { key: string; command: string; cwd: string; at: number }): Promise<void> {
+export async function makeEffectFolder(
+  folder: EffectFolder,
+  meta: { key: string; command: string; cwd: string; at: number },
+): Promise<void> {
   await rm(folder.path, { recursive: true, force: true });
   await mkdir(folder.path, { recursive: true, mode: 0o700 });
   await writeSynced(folder.file("meta.json"), `${JSON.stringify(meta)}\n`);

@@ -31,7 +31,10 @@ describe("ending processes", () => {
     expect(await endProcesses(fast, { find: () => [], graceMs: 2_000, signal: () => {} })).toEqual({ ended: [], lost: [] });
   });
   it("kills what is forked while it ends", async () => {
-    const child = spawn("sh", ["-c", "trap 'sleep 350 & sleep 351 & exit' TERM; echo ready; sleep 352 & wait"], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, MARK: "end-processes-test" } });
+    const child = spawn("sh", ["-c", "trap 'sleep 350 & sleep 351 & exit' TERM; echo ready; sleep 352 & wait"], {
+      stdio: ["ignore", "pipe", "ignore"],
+      env: { ...process.env, MARK: "end-processes-test" },
+    });
     const find = (table: ProcessTable) => [...table.values()].filter((entry) => entry.env("MARK") === "end-processes-test");
     await new Promise((resolve) => child.stdout.once("data", resolve));
     const result = await endProcesses(systemClock, { find, graceMs: 1_000 });

@@ -68,7 +68,10 @@ export async function endProcesses(clock: Clock, request: EndRequest): Promise<E
   const table = readProcesses({ since });
   const all = [...seen.values()];
   const named = (entry: { pid: number; shown: string }): NamedProcess => ({ pid: entry.pid, command: entry.shown });
-  return { ended: all.filter((entry) => !stillRuns(entry, table)).map(named), lost: all.filter((entry) => stillRuns(entry, table)).map(named) };
+  return {
+    ended: all.filter((entry) => !stillRuns(entry, table)).map(named),
+    lost: all.filter((entry) => stillRuns(entry, table)).map(named),
+  };
 }
 
 /** On a starved machine a reading takes long; then the looks are further apart. */

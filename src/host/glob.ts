@@ -13,7 +13,7 @@ export function compileGlob(glob: string): Glob {
 
 function source(glob: string): string {
   let out = "";
-  for (let at = 0; at < glob.length; ) {
+  for (let at = 0; at < glob.length;) {
     if (glob.startsWith("**/", at)) {
       out += "(?:[^/]+/)*";
       at += 3;

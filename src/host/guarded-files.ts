@@ -44,8 +44,12 @@ export async function openForRead(policy: PathPolicy, path: string, agent: strin
     const reason = place === real ? null : (policy.refusal(place, "read", agent) ?? "it was swapped while it was opened");
     if (reason !== null) throw denied(path, "read", reason);
     const info = await handle.stat();
-    if (info.isDirectory()) throw new SomoraError("FILE_IS_FOLDER", `${path} is a folder, not a file.`, { hint: "List it with file_list." });
-    if (!info.isFile()) throw new SomoraError("FILE_FAILED", `${path} is not a regular file.`, { hint: "Devices, sockets and pipes cannot be read as files." });
+    if (info.isDirectory())
+      throw new SomoraError("FILE_IS_FOLDER", `${path} is a folder, not a file.`, { hint: "List it with file_list." });
+    if (!info.isFile())
+      throw new SomoraError("FILE_FAILED", `${path} is not a regular file.`, {
+        hint: "Devices, sockets and pipes cannot be read as files.",
+      });
     return { handle, path: real };
   } catch (error) {
     await handle.close();
@@ -74,7 +78,12 @@ export async function openFolderOf(policy: PathPolicy, real: string, agent: stri
   }
   try {
     const place = await placeOf(handle, folder);
-    if (place !== folder) throw denied(real, "write", policy.refusal(join(place, basename(real)), "write", agent) ?? "its folder was swapped for a link meanwhile");
+    if (place !== folder)
+      throw denied(
+        real,
+        "write",
+        policy.refusal(join(place, basename(real)), "write", agent) ?? "its folder was swapped for a link meanwhile",
+      );
     return {
       real: folder,
       at: (name) => (HAS_PROC ? `/proc/self/fd/${handle.fd}/${name}` : join(folder, name)),
@@ -90,7 +99,8 @@ export async function openFolderOf(policy: PathPolicy, real: string, agent: stri
 async function makeFolders(policy: PathPolicy, folder: string, agent: string): Promise<void> {
   try {
     const info = await stat(folder);
-    if (!info.isDirectory()) throw new SomoraError("FILE_IS_FOLDER", `${folder} is a file; a folder is needed there.`, { hint: "Choose another path." });
+    if (!info.isDirectory())
+      throw new SomoraError("FILE_IS_FOLDER", `${folder} is a file; a folder is needed there.`, { hint: "Choose another path." });
     return;
   } catch (error) {
     if (!hasCode(error, "ENOENT")) throw error;
@@ -118,7 +128,10 @@ export async function explain(policy: PathPolicy, error: unknown, path: string, 
   }
   if (hasCode(error, "ELOOP")) return denied(path, "read", "it was swapped for a link meanwhile");
   if (error instanceof Error && "code" in error) {
-    return new SomoraError("FILE_FAILED", `The system refused ${short(path)}: ${reasonOf(error)}.`, { hint: "Check the path and its permissions.", cause: error });
+    return new SomoraError("FILE_FAILED", `The system refused ${short(path)}: ${reasonOf(error)}.`, {
+      hint: "Check the path and its permissions.",
+      cause: error,
+    });
   }
   return error;
 }
@@ -129,8 +142,16 @@ function short(path: string): string {
 
 function reasonOf(error: Error): string {
   const words: Record<string, string> = {
-    EACCES: "permission denied", EPERM: "not permitted", ENOSPC: "the disk is full", EROFS: "the file system is read-only", EISDIR: "it is a folder",
-    ENAMETOOLONG: "the name is too long", EMFILE: "too many open files", EDQUOT: "the quota is used up", EEXIST: "it exists already", ENXIO: "nothing reads the pipe",
+    EACCES: "permission denied",
+    EPERM: "not permitted",
+    ENOSPC: "the disk is full",
+    EROFS: "the file system is read-only",
+    EISDIR: "it is a folder",
+    ENAMETOOLONG: "the name is too long",
+    EMFILE: "too many open files",
+    EDQUOT: "the quota is used up",
+    EEXIST: "it exists already",
+    ENXIO: "nothing reads the pipe",
   };
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   return words[code] ?? error.message;

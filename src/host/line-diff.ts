@@ -10,7 +10,8 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let end = 0;
-  while (end < before.length - start && end < after.length - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  while (end < before.length - start && end < after.length - start && before[before.length - 1 - end] === after[after.length - 1 - end])
+    end += 1;
   const ops: DiffOp[] = before.slice(0, start).map((line) => ({ kind: "same", line }));
   ops.push(...middle(before.slice(start, before.length - end), after.slice(start, after.length - end)));
   ops.push(...before.slice(before.length - end).map((line): DiffOp => ({ kind: "same", line })));
@@ -56,10 +57,19 @@ export function splitLines(text: string): string[] {
   return lines;
 }
 
-export interface UnifiedDiff { text: string; added: number; removed: number }
+export interface UnifiedDiff {
+  text: string;
+  added: number;
+  removed: number;
+}
 
 /** `@@` hunks with `context` lines around; shortened past `mostLines`, saying so. Counts are of the whole change. */
-export function unifiedDiff(path: string, before: string, after: string, { created = false, context = 3, mostLines = 2_000 } = {}): UnifiedDiff {
+export function unifiedDiff(
+  path: string,
+  before: string,
+  after: string,
+  { created = false, context = 3, mostLines = 2_000 } = {},
+): UnifiedDiff {
   const ops = diffLines(splitLines(before), splitLines(after));
   const changed = ops.flatMap((op, index) => (op.kind === "same" ? [] : [index]));
   const lines = [`--- ${created ? "/dev/null" : path}`, `+++ ${path}`];
@@ -73,7 +83,7 @@ export function unifiedDiff(path: string, before: string, after: string, { creat
     }
     from = to;
   };
-  for (let at = 0; at < changed.length; ) {
+  for (let at = 0; at < changed.length;) {
     const begin = Math.max(0, (changed[at] as number) - context);
     let last = at;
     while (last + 1 < changed.length && (changed[last + 1] as number) - (changed[last] as number) <= context * 2) last += 1;
@@ -90,7 +100,10 @@ export function unifiedDiff(path: string, before: string, after: string, { creat
   const removed = ops.filter((op) => op.kind === "removed").length;
   const endNote = endOfFileNote(before, after);
   if (endNote !== null) lines.push(endNote);
-  const shown = lines.length > mostLines ? [...lines.slice(0, mostLines), `\\ ${lines.length - mostLines} more lines of this diff are not shown`] : lines;
+  const shown =
+    lines.length > mostLines
+      ? [...lines.slice(0, mostLines), `\\ ${lines.length - mostLines} more lines of this diff are not shown`]
+      : lines;
   return { text: shown.join("\n"), added, removed };
 }
 

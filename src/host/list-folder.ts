@@ -12,7 +12,12 @@ import { walk } from "./walk.ts";
 
 const MOST_LISTING_BYTES = 8 * 1024 * 1024;
 
-export interface LookScope { policy: PathPolicy; agent: string; signal: AbortSignal; ripgrep?: string }
+export interface LookScope {
+  policy: PathPolicy;
+  agent: string;
+  signal: AbortSignal;
+  ripgrep?: string;
+}
 
 export async function listFolder(
   scope: LookScope,
@@ -22,7 +27,8 @@ export async function listFolder(
   const root = await checkPath(scope.policy, path, "read", scope.agent);
   try {
     const info = await lstat(root);
-    if (!info.isDirectory()) throw new SomoraError("FILE_IS_FOLDER", `${path} is a file, not a folder.`, { hint: "Read it with file_read." });
+    if (!info.isDirectory())
+      throw new SomoraError("FILE_IS_FOLDER", `${path} is a file, not a folder.`, { hint: "Read it with file_read." });
   } catch (error) {
     throw await explain(scope.policy, error, path, root, scope.agent);
   }
@@ -59,8 +65,21 @@ export async function listFolder(
 
 /** Files ripgrep would search, and the folders on the way to them. Null without ripgrep. */
 async function keptByRipgrep(scope: LookScope, root: string, hidden: boolean): Promise<{ paths: string[]; overflowed: boolean } | null> {
-  const args = ["--files", "--null", "--no-require-git", "--no-messages", "--sort", "path", ...(hidden ? ["--hidden", "--glob", "!.git"] : [])];
-  const run = await runRipgrep(args, { cwd: root, maxBytes: MOST_LISTING_BYTES, signal: scope.signal, ...(scope.ripgrep === undefined ? {} : { binary: scope.ripgrep }) });
+  const args = [
+    "--files",
+    "--null",
+    "--no-require-git",
+    "--no-messages",
+    "--sort",
+    "path",
+    ...(hidden ? ["--hidden", "--glob", "!.git"] : []),
+  ];
+  const run = await runRipgrep(args, {
+    cwd: root,
+    maxBytes: MOST_LISTING_BYTES,
+    signal: scope.signal,
+    ...(scope.ripgrep === undefined ? {} : { binary: scope.ripgrep }),
+  });
   if (run === null) return null;
   const whole = run.stdout.subarray(0, run.stdout.lastIndexOf(0) + 1);
   const paths = new Set<string>();
@@ -75,7 +94,13 @@ async function keptByRipgrep(scope: LookScope, root: string, hidden: boolean): P
 async function describe(path: string): Promise<FolderEntry | null> {
   try {
     const info = await lstat(path);
-    return { path, type: info.isFile() ? "file" : info.isDirectory() ? "dir" : "other", size: info.size, mtime: Math.round(info.mtimeMs), ctime: Math.round(info.ctimeMs) };
+    return {
+      path,
+      type: info.isFile() ? "file" : info.isDirectory() ? "dir" : "other",
+      size: info.size,
+      mtime: Math.round(info.mtimeMs),
+      ctime: Math.round(info.ctimeMs),
+    };
   } catch (error) {
     if (hasCode(error, "ENOENT", "EACCES")) return null;
     throw error;

@@ -4,12 +4,22 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export function outputName(tool: string, extension: string, at: number): string {
-  const stamp = new Date(at).toISOString().replace(/[-:]/gu, "").replace(/\.\d+Z$/u, "Z");
+  const stamp = new Date(at)
+    .toISOString()
+    .replace(/[-:]/gu, "")
+    .replace(/\.\d+Z$/u, "Z");
   return `${tool.replace(/[^A-Za-z0-9_-]/gu, "_")}-${stamp}-${randomBytes(2).toString("hex")}.${extension}`;
 }
 
 /** Best effort: null when it cannot be written. */
-export async function saveOverflow(home: string, agent: string, tool: string, text: string, extension: string, at: number): Promise<string | null> {
+export async function saveOverflow(
+  home: string,
+  agent: string,
+  tool: string,
+  text: string,
+  extension: string,
+  at: number,
+): Promise<string | null> {
   const folder = join(home, "agents", agent, "tool-output");
   const path = join(folder, outputName(tool, extension, at));
   try {

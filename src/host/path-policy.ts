@@ -31,8 +31,30 @@ const SYSTEM = "the system's own files are not for tools";
 const SYSTEM_WRITE = "system folders are read-only for tools";
 
 /** Below the user's home: never read or written. */
-const USER_SECRETS = [".ssh", ".gnupg", ".aws/credentials", ".kube/config", ".netrc", ".git-credentials", ".docker/config.json", ".claude/.credentials.json", ".codex/auth.json", ".grok/auth.json"];
-const SYSTEM_NEVER = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/boot", "/sys", "/proc", "/private/etc/sudoers", "/private/etc/ssh"];
+const USER_SECRETS = [
+  ".ssh",
+  ".gnupg",
+  ".aws/credentials",
+  ".kube/config",
+  ".netrc",
+  ".git-credentials",
+  ".docker/config.json",
+  ".claude/.credentials.json",
+  ".codex/auth.json",
+  ".grok/auth.json",
+];
+const SYSTEM_NEVER = [
+  "/etc/shadow",
+  "/etc/gshadow",
+  "/etc/sudoers",
+  "/etc/sudoers.d",
+  "/etc/ssh",
+  "/boot",
+  "/sys",
+  "/proc",
+  "/private/etc/sudoers",
+  "/private/etc/ssh",
+];
 const SYSTEM_READ_ONLY = ["/etc", "/usr", "/dev", "/bin", "/sbin", "/lib", "/lib64", "/private/etc", "/System"];
 
 /** Below SOMORA_HOME: never read or written. */
@@ -68,18 +90,23 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
 }
 
 function homeRefusal(inside: string, access: Access, agent: string): string | null {
-  if (HOME_NEVER.some((name) => covers(name, inside))) return "`key`, `somora.env`, `store/`, `run/` and `audit/` of SOMORA_HOME are never for tools";
-  if (access === "write" && HOME_READ_ONLY.some((name) => covers(name, inside))) return "settings, skills and hooks bind the agent itself and are read-only for tools";
+  if (HOME_NEVER.some((name) => covers(name, inside)))
+    return "`key`, `somora.env`, `store/`, `run/` and `audit/` of SOMORA_HOME are never for tools";
+  if (access === "write" && HOME_READ_ONLY.some((name) => covers(name, inside)))
+    return "settings, skills and hooks bind the agent itself and are read-only for tools";
   if (access === "write" && isKeptCopy(inside)) return "backups of settings are read-only for tools";
   const [room, owner, ...rest] = inside.split(sep);
   if (fold(room ?? "") !== "agents") return access === "write" && inside === "" ? "it is SOMORA_HOME itself" : null;
   if (owner === undefined) return access === "write" ? "it is the folder of all agents" : null;
   const within = rest.join(sep);
   if (fold(owner) === fold(agent)) {
-    return access === "write" && OWN_READ_ONLY.some((name) => covers(name, within)) ? "what binds the agent and what is kept for people is read-only for tools" : null;
+    return access === "write" && OWN_READ_ONLY.some((name) => covers(name, within))
+      ? "what binds the agent and what is kept for people is read-only for tools"
+      : null;
   }
   // Of another agent only its persona and settings are open, as files right in its folder.
-  if (rest.length > 1 || (within !== "" && !/\.(?:md|ya?ml)$/iu.test(within))) return "another agent's memory, sessions, outputs and changes are private";
+  if (rest.length > 1 || (within !== "" && !/\.(?:md|ya?ml)$/iu.test(within)))
+    return "another agent's memory, sessions, outputs and changes are private";
   return access === "write" && !/\.md$/iu.test(within) ? "another agent's settings are read-only for tools" : null;
 }
 
@@ -123,7 +150,10 @@ const MOST_LINKS = 40;
  */
 export async function realPathOf(path: string): Promise<string> {
   let links = 0;
-  let pending = resolve(path).slice(parse(path).root.length || 1).split(sep).filter((part) => part !== "");
+  let pending = resolve(path)
+    .slice(parse(path).root.length || 1)
+    .split(sep)
+    .filter((part) => part !== "");
   let at = parse(resolve(path)).root;
   while (pending.length > 0) {
     const [part, ...rest] = pending as [string, ...string[]];
@@ -144,7 +174,10 @@ export async function realPathOf(path: string): Promise<string> {
       continue;
     }
     links += 1;
-    if (links > MOST_LINKS) throw new SomoraError("PATH_DENIED", `The path ${path} goes through more than ${MOST_LINKS} links.`, { hint: "Name the file without the links." });
+    if (links > MOST_LINKS)
+      throw new SomoraError("PATH_DENIED", `The path ${path} goes through more than ${MOST_LINKS} links.`, {
+        hint: "Name the file without the links.",
+      });
     if (isAbsolute(target)) at = parse(target).root;
     pending = [...target.split(sep).filter((piece) => piece !== ""), ...rest];
   }
@@ -164,6 +197,9 @@ async function linkTarget(path: string): Promise<string | null> {
 /** Throws PATH_DENIED, naming the rule. */
 export function denied(path: string, access: Access, reason: string): SomoraError {
   return new SomoraError("PATH_DENIED", `${path} may not be ${access === "read" ? "read" : "written"} by a tool: ${reason}.`, {
-    hint: access === "read" ? "Work with another path; a person can show you what you need from it." : "Write somewhere else, or ask the person to make this change.",
+    hint:
+      access === "read"
+        ? "Work with another path; a person can show you what you need from it."
+        : "Write somewhere else, or ask the person to make this change.",
   });
 }

@@ -103,12 +103,25 @@ function readProc(pid: number, file: string): string | null {
 /** Without /proc there is no environment to ask: group, session and descent must do. */
 function fromPs(): ProcessTable {
   const table = new Map<number, ProcessEntry>();
-  const output = execFileSync("ps", ["-axo", "pid=,ppid=,pgid=,sess=,stat=,lstart=,command="], { encoding: "utf8", maxBuffer: 32 * 1024 * 1024 });
+  const output = execFileSync("ps", ["-axo", "pid=,ppid=,pgid=,sess=,stat=,lstart=,command="], {
+    encoding: "utf8",
+    maxBuffer: 32 * 1024 * 1024,
+  });
   for (const line of output.split("\n")) {
     const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+)\s+(\S+\s+\S+\s+\S+\s+\S+\s+\S+)\s+(.*)$/u.exec(line);
     if (match === null) continue;
     const pid = Number(match[1]);
-    table.set(pid, { pid, parent: Number(match[2]), group: Number(match[3]), session: Number(match[4]) || 0, started: match[6] ?? "", zombie: (match[5] ?? "").startsWith("Z"), command: (match[7] ?? "").slice(0, 200), ending: () => false, env: () => null });
+    table.set(pid, {
+      pid,
+      parent: Number(match[2]),
+      group: Number(match[3]),
+      session: Number(match[4]) || 0,
+      started: match[6] ?? "",
+      zombie: (match[5] ?? "").startsWith("Z"),
+      command: (match[7] ?? "").slice(0, 200),
+      ending: () => false,
+      env: () => null,
+    });
   }
   return table;
 }

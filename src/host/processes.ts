@@ -9,7 +9,15 @@ import { homedir, setPriority } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import type { Clock } from "../ports/clock.port.ts";
-import type { BoundedText, CallProcesses, CallScope, CommandRecovery, CommandRequest, CommandResult, NamedProcess } from "../ports/host.port.ts";
+import type {
+  BoundedText,
+  CallProcesses,
+  CallScope,
+  CommandRecovery,
+  CommandRequest,
+  CommandResult,
+  NamedProcess,
+} from "../ports/host.port.ts";
 import { SomoraError } from "../protocol/errors.ts";
 import { lastLine, readBounded } from "./bounded-output.ts";
 import { commandEnvironment } from "./command-environment.ts";
@@ -59,13 +67,22 @@ export function createCallProcesses(options: ProcessesOptions, scope: CallScope)
   };
 }
 
-async function runCommand(options: ProcessesOptions, scope: CallScope, folder: EffectFolder, request: CommandRequest): Promise<CommandResult> {
+async function runCommand(
+  options: ProcessesOptions,
+  scope: CallScope,
+  folder: EffectFolder,
+  request: CommandRequest,
+): Promise<CommandResult> {
   const { clock } = options;
   const cwd = await checkedCwd(request.cwd, scope.cwd);
   try {
     await makeEffectFolder(folder, { key: scope.effectKey, command: request.command, cwd, at: clock.now() });
   } catch (error) {
-    throw new SomoraError("FILE_FAILED", `The command was not started: its folder could not be written (${error instanceof Error ? error.message : String(error)}).`, { hint: "Is the disk full?", cause: error });
+    throw new SomoraError(
+      "FILE_FAILED",
+      `The command was not started: its folder could not be written (${error instanceof Error ? error.message : String(error)}).`,
+      { hint: "Is the disk full?", cause: error },
+    );
   }
   if (scope.signal.aborted) throw new SomoraError("TOOL_CANCELLED", "Stopped before the command was started.");
   const began = clock.monotonic();
@@ -94,29 +111,52 @@ async function runCommand(options: ProcessesOptions, scope: CallScope, folder: E
 }
 
 async function checkedCwd(asked: string | null, base: string): Promise<string> {
-  const cwd = asked === null ? base : asked === "~" || asked.startsWith("~/") ? join(homedir(), asked.slice(2)) : isAbsolute(asked) ? asked : resolve(base, asked);
+  const cwd =
+    asked === null
+      ? base
+      : asked === "~" || asked.startsWith("~/")
+        ? join(homedir(), asked.slice(2))
+        : isAbsolute(asked)
+          ? asked
+          : resolve(base, asked);
   const info = await stat(cwd).catch((error: unknown) => {
     if (hasCode(error, "ENOENT", "ENOTDIR", "EACCES")) return null;
     throw error;
   });
-  if (info?.isDirectory() !== true) throw new SomoraError("CWD_INVALID", `The folder ${cwd} to run in ${info === null ? "does not exist" : "is not a folder"}.`, { hint: "Leave cwd out for the session's folder, or make the folder first." });
+  if (info?.isDirectory() !== true)
+    throw new SomoraError("CWD_INVALID", `The folder ${cwd} to run in ${info === null ? "does not exist" : "is not a folder"}.`, {
+      hint: "Leave cwd out for the session's folder, or make the folder first.",
+    });
   return cwd;
 }
 
-function startRunner(options: ProcessesOptions, scope: CallScope, folder: EffectFolder, request: CommandRequest, cwd: string): ChildProcess {
+function startRunner(
+  options: ProcessesOptions,
+  scope: CallScope,
+  folder: EffectFolder,
+  request: CommandRequest,
+  cwd: string,
+): ChildProcess {
   const shell = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].find((path) => existsSync(path)) ?? "/bin/sh";
   const environment = commandEnvironment(options.environment, homedir(), scope, request.env);
   try {
-    return spawn("/bin/sh", runnerArguments({ folder: folder.path, shell, command: request.command, effectKey: scope.effectKey, perl: options.perl ?? true }), {
-      cwd,
-      // The marker of the home stands on the runner from its first instruction; `SOMORA_EFFECT` is set for the command alone.
-      env: { ...environment, SOMORA_HOME_ID: options.homeId, SOMORA_RUNNER: scope.effectKey },
-      detached: true,
-      stdio: ["ignore", "ignore", "ignore", "pipe"],
-    });
+    return spawn(
+      "/bin/sh",
+      runnerArguments({ folder: folder.path, shell, command: request.command, effectKey: scope.effectKey, perl: options.perl ?? true }),
+      {
+        cwd,
+        // The marker of the home stands on the runner from its first instruction; `SOMORA_EFFECT` is set for the command alone.
+        env: { ...environment, SOMORA_HOME_ID: options.homeId, SOMORA_RUNNER: scope.effectKey },
+        detached: true,
+        stdio: ["ignore", "ignore", "ignore", "pipe"],
+      },
+    );
   } catch (error) {
     // E2BIG and its kin are thrown at once.
-    throw new SomoraError("TOOL_FAILED", `The command could not be started: ${error instanceof Error ? error.message : String(error)}.`, { hint: "Are command and variables too long for this system? Put the text into a file with file_write and run that.", cause: error });
+    throw new SomoraError("TOOL_FAILED", `The command could not be started: ${error instanceof Error ? error.message : String(error)}.`, {
+      hint: "Are command and variables too long for this system? Put the text into a file with file_write and run that.",
+      cause: error,
+    });
   }
 }
 
@@ -131,7 +171,10 @@ function stepBack(pid: number | undefined): void {
   }
 }
 
-interface Ending { why: CommandResult["ended"]; code: number | null }
+interface Ending {
+  why: CommandResult["ended"];
+  code: number | null;
+}
 
 /** What comes first: the shell's end, the time limit, the signal. */
 function firstOf(clock: Clock, child: ChildProcess, timeoutMs: number, signal: AbortSignal): Promise<Ending> {
@@ -155,20 +198,35 @@ function firstOf(clock: Clock, child: ChildProcess, timeoutMs: number, signal: A
     child.on("error", (error) => {
       cancelTimer();
       signal.removeEventListener("abort", onAbort);
-      reject(new SomoraError("TOOL_FAILED", `The shell could not be started: ${error.message}.`, { hint: "Is /bin/sh there, and is the command shorter than 100,000 characters?", cause: error }));
+      reject(
+        new SomoraError("TOOL_FAILED", `The shell could not be started: ${error.message}.`, {
+          hint: "Is /bin/sh there, and is the command shorter than 100,000 characters?",
+          cause: error,
+        }),
+      );
     });
   });
 }
 
 /** Looks for everything of one effect: by marker, by descent, by the runner's session. The runner's own parts are told apart. */
-function createFinder(effectKey: string, runner: number | undefined): (table: ProcessTable) => { command: ProcessEntry[]; runner: ProcessEntry[] } {
+function createFinder(
+  effectKey: string,
+  runner: number | undefined,
+): (table: ProcessTable) => { command: ProcessEntry[]; runner: ProcessEntry[] } {
   // One that was seen as a part of the runner stays one, also when its environment is gone because it is ending.
   const parts = new Set<string>();
   return (table) => {
     const never = ourselves(table);
     const entries = [...table.values()].filter((entry) => !entry.zombie && !never.has(entry.pid));
-    const roots = entries.filter((entry) => (runner !== undefined && (entry.session === runner || entry.pid === runner)) || entry.env("SOMORA_EFFECT") === effectKey || entry.env("SOMORA_RUNNER") === effectKey);
-    const all = [...withDescendants(table, new Set(roots.map((entry) => entry.pid)))].flatMap((pid) => table.get(pid) ?? []).filter((entry) => !never.has(entry.pid) && !entry.zombie);
+    const roots = entries.filter(
+      (entry) =>
+        (runner !== undefined && (entry.session === runner || entry.pid === runner)) ||
+        entry.env("SOMORA_EFFECT") === effectKey ||
+        entry.env("SOMORA_RUNNER") === effectKey,
+    );
+    const all = [...withDescendants(table, new Set(roots.map((entry) => entry.pid)))]
+      .flatMap((pid) => table.get(pid) ?? [])
+      .filter((entry) => !never.has(entry.pid) && !entry.zombie);
     const [command, runners]: [ProcessEntry[], ProcessEntry[]] = [[], []];
     for (const entry of all) {
       const id = `${entry.pid} ${entry.started}`;
@@ -180,17 +238,32 @@ function createFinder(effectKey: string, runner: number | undefined): (table: Pr
   };
 }
 
-async function stopCommand(clock: Clock, effectKey: string, child: ChildProcess, folder: EffectFolder, why: "timeout" | "cancelled"): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] }> {
+async function stopCommand(
+  clock: Clock,
+  effectKey: string,
+  child: ChildProcess,
+  folder: EffectFolder,
+  why: "timeout" | "cancelled",
+): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] }> {
   const note = noteEnded(folder, why);
   const find = createFinder(effectKey, child.pid);
   // Looked at once before the first signal, so that the runner's parts are known; one reading serves all that stop together.
   const known = find(readProcesses({ since: performance.now() - 200 })).command;
-  const result = await endProcesses(clock, { find: (table) => find(table).command, known, graceMs: GRACE_MS, ...(child.pid === undefined ? {} : { group: child.pid }) });
+  const result = await endProcesses(clock, {
+    find: (table) => find(table).command,
+    known,
+    graceMs: GRACE_MS,
+    ...(child.pid === undefined ? {} : { group: child.pid }),
+  });
   await Promise.race([note, pause(clock, DRAIN_MS)]);
   return result;
 }
 
-async function endSurvivors(clock: Clock, effectKey: string, child: ChildProcess): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] } | null> {
+async function endSurvivors(
+  clock: Clock,
+  effectKey: string,
+  child: ChildProcess,
+): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] } | null> {
   const find = createFinder(effectKey, child.pid);
   if (find(readProcessesSince(child.pid ?? 0)).command.length === 0) return null;
   const until = clock.monotonic() + OUTLIVE_MS;
@@ -212,21 +285,24 @@ async function drained(clock: Clock, child: ChildProcess): Promise<void> {
   });
   if ((await Promise.race([gone, late])) === "late") {
     const until = clock.monotonic() + DRAIN_MS;
-    while (signalGroup(child.pid, "SIGKILL") && clock.monotonic() < until) await pause(clock, 10);
+    killGroup(child.pid);
+    while (isGroupAlive(child.pid) && clock.monotonic() < until) await pause(clock, 10);
   }
   cancel();
   child.stdio[3]?.destroy();
 }
 
-/** False when nobody is in the group any more. */
-function signalGroup(group: number, signal: NodeJS.Signals): boolean {
+function killGroup(group: number): void {
   try {
-    process.kill(-group, signal);
-    return true;
+    process.kill(-group, "SIGKILL");
   } catch (error) {
-    if (hasCode(error, "ESRCH", "EPERM")) return false;
-    throw error;
+    if (!hasCode(error, "ESRCH", "EPERM")) throw error;
   }
+}
+
+/** What has ended and is only not collected yet does not count. */
+function isGroupAlive(group: number): boolean {
+  return [...readProcessesSince(group).values()].some((entry) => entry.group === group && !entry.zombie);
 }
 
 function watchProgress(clock: Clock, folder: EffectFolder, scope: CallScope): { end(): void } {
@@ -265,10 +341,26 @@ async function recoverCommand(options: ProcessesOptions, effectKey: string, fold
   // Read before anything is ended: an exit code that our own signal brings about is not the command's.
   const exitCode = await readExit(folder);
   const ended = await endEffect(options.clock, effectKey);
-  const [stdout, stderr, why] = await Promise.all([readBounded(folder.file("stdout")), readBounded(folder.file("stderr")), readEnded(folder)]);
+  const [stdout, stderr, why] = await Promise.all([
+    readBounded(folder.file("stdout")),
+    readBounded(folder.file("stderr")),
+    readEnded(folder),
+  ]);
   if (exitCode === null && why === null) return { kind: "unknown", stdout, stderr, endedProcesses: ended.ended.length };
   const survivors = why === null ? ended.ended : [];
-  return { kind: "done", result: { exitCode: why === null ? exitCode : null, ended: why ?? "exit", stdout, stderr, ms: 0, survivors, endedProcesses: ended.ended.length, lost: ended.lost } };
+  return {
+    kind: "done",
+    result: {
+      exitCode: why === null ? exitCode : null,
+      ended: why ?? "exit",
+      stdout,
+      stderr,
+      ms: 0,
+      survivors,
+      endedProcesses: ended.ended.length,
+      lost: ended.lost,
+    },
+  };
 }
 
 /** Ends what carries the marker of an effect of a dead run. The runner goes first, so that it writes no exit code for our signal. */

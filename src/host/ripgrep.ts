@@ -14,8 +14,16 @@ export interface RipgrepRun {
 const MOST_STDERR = 8_192;
 
 /** Null when there is no ripgrep. */
-export async function runRipgrep(args: readonly string[], options: { cwd: string; maxBytes: number; signal: AbortSignal; binary?: string }): Promise<RipgrepRun | null> {
-  const child = spawn(options.binary ?? "rg", ["--no-config", ...args], { cwd: options.cwd, stdio: ["ignore", "pipe", "pipe"], signal: options.signal, killSignal: "SIGKILL" });
+export async function runRipgrep(
+  args: readonly string[],
+  options: { cwd: string; maxBytes: number; signal: AbortSignal; binary?: string },
+): Promise<RipgrepRun | null> {
+  const child = spawn(options.binary ?? "rg", ["--no-config", ...args], {
+    cwd: options.cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+    signal: options.signal,
+    killSignal: "SIGKILL",
+  });
   const chunks: Buffer[] = [];
   let size = 0;
   let overflowed = false;

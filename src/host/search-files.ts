@@ -32,35 +32,69 @@ export async function searchFiles(scope: LookScope, request: SearchRequest): Pro
 const textOrBytes = z.union([z.object({ text: z.string() }), z.object({ bytes: z.string() })]);
 const lineSchema = z.object({
   type: z.enum(["match", "context"]),
-  data: z.object({ path: textOrBytes, lines: textOrBytes, line_number: z.number().int(), submatches: z.array(z.object({ start: z.number().int(), end: z.number().int() })) }),
+  data: z.object({
+    path: textOrBytes,
+    lines: textOrBytes,
+    line_number: z.number().int(),
+    submatches: z.array(z.object({ start: z.number().int(), end: z.number().int() })),
+  }),
 });
 
 async function byRipgrep(scope: LookScope, request: SearchRequest, root: string, isFolder: boolean): Promise<SearchResult | null> {
   const args = [
-    ...(request.filesOnly ? ["--files-with-matches", "--null"] : ["--json", "--context", String(request.context), "--max-count", String(request.limit + 1)]),
+    ...(request.filesOnly
+      ? ["--files-with-matches", "--null"]
+      : ["--json", "--context", String(request.context), "--max-count", String(request.limit + 1)]),
     ...(request.caseInsensitive ? ["--ignore-case"] : ["--case-sensitive"]),
     ...(request.regex ? [] : ["--fixed-strings"]),
     ...(request.include === null ? [] : ["--glob", request.include]),
     ...(root === "/" ? ["--glob", "!/proc", "--glob", "!/sys", "--glob", "!/dev"] : []),
-    "--no-require-git", "--no-messages", "--sort", "path", "--regexp", request.pattern, "--",
+    "--no-require-git",
+    "--no-messages",
+    "--sort",
+    "path",
+    "--regexp",
+    request.pattern,
+    "--",
     isFolder ? "./" : root,
   ];
   const cwd = isFolder ? root : dirname(root);
-  const run = await runRipgrep(args, { cwd, maxBytes: MOST_OUTPUT, signal: scope.signal, ...(scope.ripgrep === undefined ? {} : { binary: scope.ripgrep }) });
+  const run = await runRipgrep(args, {
+    cwd,
+    maxBytes: MOST_OUTPUT,
+    signal: scope.signal,
+    ...(scope.ripgrep === undefined ? {} : { binary: scope.ripgrep }),
+  });
   if (run === null) return null;
   if (run.code === 2 && run.stdout.length === 0 && /regex|parse|glob/iu.test(run.stderr)) throw badPattern(request, run.stderr.trim());
   const allowed = (path: string): boolean => scope.policy.refusal(path, "read", scope.agent) === null;
   const full = (path: string): string => (isFolder ? join(root, path) : root);
   if (request.filesOnly) {
-    const files = run.stdout.toString("utf8").split("\0").filter((path) => path !== "").map(full).filter(allowed);
-    return { root, hits: [], files: files.slice(0, request.limit), truncated: run.overflowed || files.length > request.limit, by: "ripgrep" };
+    const files = run.stdout
+      .toString("utf8")
+      .split("\0")
+      .filter((path) => path !== "")
+      .map(full)
+      .filter(allowed);
+    return {
+      root,
+      hits: [],
+      files: files.slice(0, request.limit),
+      truncated: run.overflowed || files.length > request.limit,
+      by: "ripgrep",
+    };
   }
   const whole = run.stdout.subarray(0, run.stdout.lastIndexOf(10) + 1).toString("utf8");
   const { hits, truncated } = collect(whole, request, full, allowed);
   return { root, hits, files: [], truncated: truncated || run.overflowed, by: "ripgrep" };
 }
 
-function collect(output: string, request: SearchRequest, full: (path: string) => string, allowed: (path: string) => boolean): { hits: SearchHit[]; truncated: boolean } {
+function collect(
+  output: string,
+  request: SearchRequest,
+  full: (path: string) => string,
+  allowed: (path: string) => boolean,
+): { hits: SearchHit[]; truncated: boolean } {
   const hits: SearchHit[] = [];
   let recent: { path: string; line: number; text: string }[] = [];
   for (const json of output.split("\n")) {
@@ -73,14 +107,25 @@ function collect(output: string, request: SearchRequest, full: (path: string) =>
     const bytes = bytesOf(data.lines);
     const text = chomp(decodeText(bytes));
     const last = hits.at(-1);
-    if (last !== undefined && last.path === path && data.line_number > last.line && data.line_number <= last.line + request.context) last.after.push(shorten(text, 0, 0).text);
+    if (last !== undefined && last.path === path && data.line_number > last.line && data.line_number <= last.line + request.context)
+      last.after.push(shorten(text, 0, 0).text);
     if (type === "match") {
       if (hits.length >= request.limit) return { hits, truncated: true };
       const first = data.submatches[0] ?? { start: 0, end: 0 };
       const begin = characters(bytes, first.start);
       const cut = shorten(text, begin, characters(bytes, first.end));
-      const before = recent.filter((line) => line.path === path && line.line >= data.line_number - request.context && line.line < data.line_number);
-      hits.push({ path, line: data.line_number, col: begin + 1, text: cut.text, truncated: cut.truncated, before: before.map((line) => shorten(line.text, 0, 0).text), after: [] });
+      const before = recent.filter(
+        (line) => line.path === path && line.line >= data.line_number - request.context && line.line < data.line_number,
+      );
+      hits.push({
+        path,
+        line: data.line_number,
+        col: begin + 1,
+        text: cut.text,
+        truncated: cut.truncated,
+        before: before.map((line) => shorten(line.text, 0, 0).text),
+        after: [],
+      });
     }
     if (request.context > 0) recent = [...recent.slice(-request.context), { path, line: data.line_number, text }];
   }
@@ -117,7 +162,15 @@ async function byWalker(scope: LookScope, request: SearchRequest, root: string, 
       }
       const cut = shorten(line, match.index, match.index + match[0].length);
       const near = (from: number, to: number): string[] => lines.slice(Math.max(0, from), to).map((other) => shorten(other, 0, 0).text);
-      hits.push({ path, line: index + 1, col: match.index + 1, text: cut.text, truncated: cut.truncated, before: near(index - request.context, index), after: near(index + 1, index + 1 + request.context) });
+      hits.push({
+        path,
+        line: index + 1,
+        col: match.index + 1,
+        text: cut.text,
+        truncated: cut.truncated,
+        before: near(index - request.context, index),
+        after: near(index + 1, index + 1 + request.context),
+      });
     }
   }
   return { root, hits, files, truncated: false, by: "walker" };
@@ -133,9 +186,13 @@ function compile(request: SearchRequest): RegExp {
 }
 
 function badPattern(request: SearchRequest, reason: string): SomoraError {
-  return new SomoraError("SEARCH_PATTERN_INVALID", `The search ${JSON.stringify(request.pattern)} does not compile: ${reason.slice(0, 600)}`, {
-    hint: "Mend the regular expression, or pass regex: false to search for plain text.",
-  });
+  return new SomoraError(
+    "SEARCH_PATTERN_INVALID",
+    `The search ${JSON.stringify(request.pattern)} does not compile: ${reason.slice(0, 600)}`,
+    {
+      hint: "Mend the regular expression, or pass regex: false to search for plain text.",
+    },
+  );
 }
 
 async function textForSearch(scope: LookScope, path: string): Promise<string | null> {

@@ -34,7 +34,8 @@ export function createToolHost({ home, clock, environment, userHome, ripgrep, pe
   const homeId = homeIdOf(home);
   return {
     files: (scope) => createCallFiles({ policy, clock, queue, ...(ripgrep === undefined ? {} : { ripgrep }) }, scope),
-    processes: (scope) => createCallProcesses({ home: policy.home, homeId, clock, environment, ...(perl === undefined ? {} : { perl }) }, scope),
+    processes: (scope) =>
+      createCallProcesses({ home: policy.home, homeId, clock, environment, ...(perl === undefined ? {} : { perl }) }, scope),
     docs: createDocs,
     saveOverflow: (agent, tool, text, extension) => saveOverflow(policy.home, agent, tool, text, extension, clock.now()),
     undo: (agent, changeId) => undoChange(policy, agent, changeId),

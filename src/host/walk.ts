@@ -23,7 +23,8 @@ export async function* walk(root: string, options: WalkOptions, inside = ""): As
   for (const entry of await entriesOf(root, inside, options)) {
     options.signal.throwIfAborted();
     yield entry;
-    if (entry.kind === "dir" && options.recursive && entry.inside.split("/").at(-1) !== ".git") yield* walk(entry.path, options, entry.inside);
+    if (entry.kind === "dir" && options.recursive && entry.inside.split("/").at(-1) !== ".git")
+      yield* walk(entry.path, options, entry.inside);
   }
 }
 
@@ -34,7 +35,11 @@ async function entriesOf(folder: string, inside: string, { policy, agent, hidden
       if (!hidden && entry.name.startsWith(".")) continue;
       const path = join(folder, entry.name);
       if (policy.refusal(path, "read", agent) !== null) continue;
-      found.push({ path, inside: inside === "" ? entry.name : `${inside}/${entry.name}`, kind: entry.isFile() ? "file" : entry.isDirectory() ? "dir" : "other" });
+      found.push({
+        path,
+        inside: inside === "" ? entry.name : `${inside}/${entry.name}`,
+        kind: entry.isFile() ? "file" : entry.isDirectory() ? "dir" : "other",
+      });
     }
   } catch (error) {
     if (!hasCode(error, "EACCES", "EPERM", "ENOENT", "ENOTDIR")) throw error;

@@ -47,7 +47,7 @@ export function turnEnded(context: SessionContext, event: DownEvent): Decision<S
     model: words?.model ?? "",
     filesWritten: words?.filesWritten ?? [],
     retryable: verdict.retryable,
-    ...(verdict.outcome === "cancelled" ? { stopped: { processes: words?.processes ?? 0, ms: 0 } } : {}),
+    ...(verdict.outcome === "cancelled" ? { stopped: { processes: words?.processes ?? 0, ms: Math.max(0, event.at - (words?.stoppingSince ?? event.at)) } } : {}),
   };
   const settled: TurnItem = { ...(item as TurnItem), state: "ended", outcome: verdict.outcome, outcomeReason: verdict.outcomeReason, error: verdict.error as TurnItem["error"], retryable: verdict.retryable };
   let { steers, turns, queue } = context;

@@ -4,7 +4,7 @@ import { childOf } from "../protocol/ids.ts";
 import type { DownEvent, ResumedEvent } from "../protocol/kernel-events.ts";
 import type { CallEnd, CallOutput } from "./call.machine.ts";
 import type { Decision } from "./decide.ts";
-import { publish, record } from "./turn-rounds.ts";
+import { publish, record, refuseResume as refuse } from "./turn-rounds.ts";
 import type { OpenCall, Prepared, TurnContext } from "./turn-types.ts";
 
 const nameOf = (callId: string): string => `calls/${callId.slice(callId.lastIndexOf("_", callId.lastIndexOf("_") - 1) + 1).replace("_", ".")}`;
@@ -49,7 +49,7 @@ export function callDown(context: TurnContext, event: DownEvent): Decision<TurnC
   let calls = context.calls.put(call.callId, { ...call, state: "done" });
   const effects = settle(context, call, event, end);
   const next = inOrder(calls).find((each) => each.state === "waiting");
-  if (next && !context.stopping && event.reason.kind !== "stopped") {
+  if (next && context.stoppingSince === null && event.reason.kind !== "stopped") {
     calls = calls.put(next.callId, { ...next, state: "running" });
     effects.push(...start(context, next));
   }
@@ -79,6 +79,22 @@ function wordsFor(code: string, event: DownEvent): string {
   if (code === "TOOL_CANCELLED") return "The call was stopped before it ended.";
   if (code === "CRASHED") return `The call crashed: ${event.reason.kind === "crash" ? event.reason.error.message : ""}`;
   return "Interrupted: the server died while it ran. Outcome unknown, not run again. Look at what it may have done before you repeat it.";
+}
+
+/**
+ * The server died while calls ran, and the turn may not go on: those that ran are stopped and waited for, so that what is known
+ * of each stands in the transcript; those that waited are answered. No call stays without a result (P8).
+ */
+export function refuseResume(context: TurnContext, event: ResumedEvent): Decision<TurnContext> {
+  const { set, effects = [] } = refuse(context, event);
+  let { calls } = context;
+  for (const call of inOrder(calls)) {
+    if (call.state === "running") effects.push({ type: "stop", params: { address: addressOf(context, call.callId), reason: { by: "crash", note: "the server died while it ran" } } });
+    if (call.state !== "waiting") continue;
+    calls = calls.put(call.callId, { ...call, state: "done" });
+    effects.push(record(context, "tool_result", { callId: call.callId, ok: false, output: { ok: false, error: { code: "TOOL_CANCELLED", message: "The server died before this call was its turn; it was not run." } }, summary: "not run", code: "TOOL_CANCELLED", ms: 0 }));
+  }
+  return { set: { ...set, calls }, effects };
 }
 
 /** A watch on a call that is gone answers at once, so a lost `down` comes again; the session says again what it wants steered. */

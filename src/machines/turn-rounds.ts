@@ -66,7 +66,7 @@ export function askModel(context: TurnContext, event: TurnEvent): Decision<TurnC
       name: "engine",
       driver: "engine",
       repeatable: true,
-      request: { agent: context.agent, session: context.session, sessionAddress: context.sessionAddress, turnId: context.turnId, round, attempt: context.attempt, request: context.requests + 1, model: facts.ref, cwd: facts.cwd, forced: forced !== null },
+      request: { agent: context.agent, session: context.session, sessionAddress: context.sessionAddress, turnId: context.turnId, round, attempt: context.attempt, request: context.requests + 1, model: facts.ref, cwd: facts.cwd, forced: forced !== null, spentUsd: context.costUsd },
     },
   });
   return { set: { steers, applied, round, forced, warned, requests: context.requests + 1, blocks: clear(context.blocks), calls: clearCalls(context.calls), ...(repeating ? {} : { repeats: 0, retries: 0 }) }, effects };
@@ -259,6 +259,7 @@ export function endOf(context: TurnContext): TurnEnd {
     model: context.prepared?.ref ?? "",
     filesWritten: context.filesWritten,
     processes: context.processes,
+    stoppingSince: context.stoppingSince,
     applied: context.applied,
   };
 }

@@ -83,8 +83,8 @@ export interface TurnContext {
   filesWritten: string[];
   processes: number;
   applied: string[];
-  /** A stop is under way: nothing new is begun, what comes in is written down. */
-  stopping: boolean;
+  /** Wall time since a stop is under way, or null: nothing new is begun, what comes in is written down. */
+  stoppingSince: number | null;
   verdict: { outcome: Outcome; outcomeReason: string | null; error: (ErrorBody & JsonObject) | null; retryable: boolean } | null;
   steers: Parts<PendingSteer>;
   blocks: Parts<StreamedBlock>;
@@ -105,6 +105,7 @@ export interface TurnEnd {
   model: string;
   filesWritten: string[];
   processes: number;
+  stoppingSince: number | null;
   applied: string[];
 }
 

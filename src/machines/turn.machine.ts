@@ -27,10 +27,11 @@ export const turnMachine = setup({
     repeatRound: ({ context, event }) => event.type === "engine.done" && rounds.mayRepeat(context, event),
     wantsTools: ({ context, event }) => event.type === "engine.done" && rounds.wantsTools(context, event),
     mayRetry: ({ context, event }) => event.type === "engine.failed" && rounds.mayRetry(context, event),
-    allCallsDone: ({ context }) => !context.stopping && context.calls.find((call) => call.state !== "done") === undefined,
+    allCallsDone: ({ context }) => context.stoppingSince === null && context.calls.find((call) => call.state !== "done") === undefined,
     engineGone: ({ event }) => event.type === "resumed" && !event.pending.includes("engine"),
     prepareGone: ({ event }) => event.type === "resumed" && !event.pending.includes("prepare"),
     retryGone: ({ event }) => event.type === "resumed" && !event.timers.some((id) => id.startsWith("xstate.after.retry.")),
+    callsGivenUp: ({ context }) => context.stoppingSince === null && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
     mayNotResume: ({ context, event }) => event.type === "resumed" && event.cause === "restart" && context.prepared?.resume === false,
   },
 }).createMachine({
@@ -38,7 +39,7 @@ export const turnMachine = setup({
     agent: input.agent, session: input.session, sessionAddress: input.sessionAddress, address: input.address, turnId: input.turnId,
     origin: input.origin, cwd: input.cwd, modelWanted: input.model, prepared: null, startedAt: input.at, attempt: 1, round: 0, repeats: 0, retries: 0,
     waitMs: 0, callsUsed: 0, forced: null, warned: false, requests: 0, usage: NO_USAGE, costUsd: 0, costUnknown: false, filesWritten: [], processes: 0,
-    applied: [], verdict: null, stopping: false, steers: Parts.empty<PendingSteer>(), blocks: Parts.empty<StreamedBlock>(), calls: Parts.empty<OpenCall>(),
+    applied: [], verdict: null, stoppingSince: null, steers: Parts.empty<PendingSteer>(), blocks: Parts.empty<StreamedBlock>(), calls: Parts.empty<OpenCall>(),
   }),
   initial: "preparing",
   output: ({ context }) => rounds.endOf(context),
@@ -48,7 +49,7 @@ export const turnMachine = setup({
     "text.stored": { actions: decide(rounds.storeStreamed) },
     "engine.aborted": { actions: decide(rounds.keepPartial) },
     down: { actions: decide(calls.callDown) },
-    stop: { actions: assign({ stopping: true }) },
+    stop: { actions: assign({ stoppingSince: ({ context, event }) => context.stoppingSince ?? event.at }) },
     resumed: { actions: decide(calls.lookAgain) },
   },
   states: {
@@ -92,10 +93,10 @@ export const turnMachine = setup({
     },
     tools: {
       entry: decide(calls.startCalls),
-      always: { guard: "allCallsDone", target: "calling" },
+      always: [{ guard: "callsGivenUp", target: "settling" }, { guard: "allCallsDone", target: "calling" }],
       on: {
         down: { actions: decide(calls.callDown) },
-        resumed: [{ guard: "mayNotResume", target: "settling", actions: decide(rounds.refuseResume) }, { actions: decide(calls.lookAgain) }],
+        resumed: [{ guard: "mayNotResume", actions: decide(calls.refuseResume) }, { actions: decide(calls.lookAgain) }],
       },
     },
     settling: { always: "ended" },

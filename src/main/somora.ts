@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { openRuntime, type PrepareHistory, type Runtime, type RuntimeOptions } from "../actors/index.ts";
-import { findModels, listModels, openSettings, type Settings } from "../config/index.ts";
+import { connectProvider, findModels, openSettings, type Settings } from "../config/index.ts";
 import { createOpenAiCompatibleEngine } from "../engines/openai-compatible/index.ts";
 import { createRehearsalEngine } from "../engines/rehearsal/index.ts";
 import { fitContext, repairHistory } from "../engines/shared/index.ts";
@@ -86,9 +86,7 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
     settings,
     maker: settings,
     models: {
-      addProvider: (provider) => settings.addProvider(provider),
-      setAgentModel: (agent, ref) => settings.setAgentModel(agent, ref),
-      listModels: (baseUrl, keyEnv, key) => listModels(baseUrl, key ?? (keyEnv === null ? null : (settings.secret(keyEnv) ?? null)), fetch, 5_000),
+      addProvider: (request) => connectProvider(settings, fetch, request),
       find: () => findModels({ fetch, env: options.env }),
     },
     tools,

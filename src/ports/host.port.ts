@@ -29,7 +29,13 @@ export interface FileStat {
   ctime: number;
 }
 
-export interface FolderEntry { path: string; type: "file" | "dir" | "other"; size: number; mtime: number; ctime: number }
+export interface FolderEntry {
+  path: string;
+  type: "file" | "dir" | "other";
+  size: number;
+  mtime: number;
+  ctime: number;
+}
 
 export interface FolderListing {
   root: string;
@@ -74,7 +80,10 @@ export interface SearchResult {
 }
 
 /** What a change makes of a file. `before` is null when the file is not there. Pure: it is asked again after a crash. */
-export interface PlannedChange<Data> { after: Buffer; data: Data }
+export interface PlannedChange<Data> {
+  after: Buffer;
+  data: Data;
+}
 export type ChangePlan<Data> = (before: Buffer | null) => PlannedChange<Data>;
 
 export interface ChangeOutcome<Data> {
@@ -129,7 +138,10 @@ export interface BoundedText {
   /** The stored bytes. */
   file: string;
 }
-export interface NamedProcess { pid: number; command: string }
+export interface NamedProcess {
+  pid: number;
+  command: string;
+}
 
 export interface CommandResult {
   /** Null when a signal or we ended it before it could say. */
@@ -162,7 +174,11 @@ export interface CallProcesses {
   readonly lost: readonly NamedProcess[];
 }
 
-export interface DocPage { name: string; title: string; bytes: number }
+export interface DocPage {
+  name: string;
+  title: string;
+  bytes: number;
+}
 /** A folder of Markdown that explains somora itself. */
 export interface Docs {
   list(): Promise<DocPage[]>;

@@ -9,6 +9,12 @@ export interface AgentLoopSettings {
   longTaskMaxTimeoutMs: number;
 }
 
+/** US dollars; null: no limit. What costs an unknown amount is not counted. */
+export interface BudgetSettings {
+  perTurnUsd: number | null;
+  perDayUsd: number | null;
+}
+
 export interface ProviderSettings {
   name: string;
   engine: "openai-compatible" | "rehearsal";
@@ -32,6 +38,8 @@ export interface AgentSettings {
   thinking: "off" | "low" | "medium" | "high" | null;
   tools: { deny: string[]; allow: string[] };
   loop: AgentLoopSettings;
+  /** The agent's own; the server's binds as well. */
+  budget: BudgetSettings;
   workspace: string;
   /** Why it cannot answer: agent.yaml invalid (its tool rules stay closed), folder gone. */
   problem: string | null;
@@ -47,6 +55,8 @@ export interface SettingsPort {
   /** Alias or `provider/id`; null when unknown. */
   resolveModel(ref: string): ModelInfo | null;
   server(): { drainMs: number; resumeAfterRestart: "all" | "off" };
+  /** For each turn, and for all agents together in a day. */
+  budget(): BudgetSettings;
   engineWatchdog(): { openaiCompatibleIdleMs: number };
   store(): { keepStoryDays: number };
   onChange(listener: (what: { agents: string[]; config: boolean }) => void): () => void;

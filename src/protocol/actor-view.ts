@@ -21,6 +21,8 @@ export const actorViewSchema = z.object({
   /** Outer effects that run now, by name. */
   pending: z.array(z.object({ name: z.string(), driver: z.string(), since: z.number().int(), attempt: z.number().int() })),
   mailbox: z.number().int(),
+  /** Nothing here can move (K14): for what, in words. */
+  stuck: z.string().optional(),
   restarts: z.number().int(),
   /** Why it is parked, in words. */
   parkedReason: z.string().optional(),

@@ -71,6 +71,7 @@ export const ERRORS = {
   PROVIDER_FAILED: { status: 502, when: "The model server answered with an error; its words are quoted.", again: true },
   PROVIDER_NOT_JSON: { status: 502, when: "What answered is not a model server (HTML, or a stream that is not one).", again: false },
   PROVIDER_SILENT: { status: 502, when: "The model server sent nothing for the idle limit.", again: true },
+  BUDGET_SPENT: { status: 402, when: "A budget of the agent or the server is used up; which one and how much is named.", again: false },
   STREAM_CUT: { status: 502, when: "The answer broke off without an end mark and without text.", again: true },
   CONTEXT_FULL: { status: 409, when: "The conversation does not fit the model's window, even with tool results shortened.", again: false },
   REHEARSAL_INVALID: { status: 400, when: "A rehearsal script does not fit its schema; file and line are named.", again: false },

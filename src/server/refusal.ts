@@ -1,5 +1,5 @@
 /** Errors as HTTP answers: `{error: {code, message, hint?, …}}`. What is not ours to name goes to the log and out as INTERNAL. */
-import { z } from "zod";
+import type { z } from "zod";
 import { SomoraError } from "../protocol/errors.ts";
 
 export function refusalOf(error: unknown, log: (line: string, cause: unknown) => void): { status: number; body: { error: unknown }; headers: Record<string, string> } {

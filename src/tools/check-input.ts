@@ -45,7 +45,10 @@ function parsedText(value: unknown): { value: unknown } | null {
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined), value);
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<PropertyKey, unknown>)[key] : undefined),
+    value,
+  );
 }
 
 function replaceAt(value: unknown, path: readonly PropertyKey[], fresh: unknown): unknown {
@@ -71,7 +74,12 @@ function sentence(issue: z.core.$ZodIssue, tool: Tool): string {
 }
 
 function pathOf(path: readonly PropertyKey[]): string {
-  return path.length === 0 ? "the input" : path.map((key) => (typeof key === "number" ? `[${key}]` : String(key))).join(".").replaceAll(".[", "[");
+  return path.length === 0
+    ? "the input"
+    : path
+        .map((key) => (typeof key === "number" ? `[${key}]` : String(key)))
+        .join(".")
+        .replaceAll(".[", "[");
 }
 
 function seen(value: unknown): string {

@@ -21,7 +21,10 @@ export type ToolContext<Needs extends PortName> = Pick<ToolPorts, Needs> & Omit<
 /** Read like JSON; fields that are `undefined` are left out. */
 export type ToolData = { [field: string]: unknown };
 
-export type ToolRecoveryData = { kind: "done"; data: ToolData } | { kind: "not-started" } | { kind: "unknown"; known: { [field: string]: Json } };
+export type ToolRecoveryData =
+  | { kind: "done"; data: ToolData }
+  | { kind: "not-started" }
+  | { kind: "unknown"; known: { [field: string]: Json } };
 
 export interface ToolLimits {
   /** Time limit of a call; absent: `agentLoop.toolCallTimeoutMs`. */
@@ -80,7 +83,9 @@ export interface Tool {
   recover: ((input: unknown, context: ToolContext<PortName>) => Promise<ToolRecoveryData>) | null;
 }
 
-export function defineTool<Shape extends z.ZodRawShape, Needs extends PortName, Data extends ToolData>(form: ToolForm<Shape, Needs, Data>): Tool {
+export function defineTool<Shape extends z.ZodRawShape, Needs extends PortName, Data extends ToolData>(
+  form: ToolForm<Shape, Needs, Data>,
+): Tool {
   const schema = form.input.strict();
   type Input = z.output<z.ZodObject<Shape>>;
   const { recover } = form;

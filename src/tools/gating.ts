@@ -1,13 +1,44 @@
 /** Which tools an agent is offered, from `tools.deny` and `tools.allow` of its agent.yaml (contract §6). */
 
-export interface GatedTool { name: string; toolset: string }
-export interface GatingRules { kind: "chat" | "builder"; deny: readonly string[]; allow: readonly string[] }
+export interface GatedTool {
+  name: string;
+  toolset: string;
+}
+export interface GatingRules {
+  kind: "chat" | "builder";
+  deny: readonly string[];
+  allow: readonly string[];
+}
 
 /** What a builder gets without any rule. */
 export const BUILDER_TOOLS: ReadonlySet<string> = new Set([
-  "file_read", "file_write", "file_patch", "file_search", "file_list", "analyze_file", "exec", "process", "todo_write", "ask_user", "plan_write",
-  "spawn_subagent", "subagent_result", "subagent_cancel", "agent_ask", "agent_ask_result", "skill", "skill_list", "web_fetch", "web_search",
-  "project_get", "project_list", "project_create", "project_focus", "memory_search", "memory_get", "time_now",
+  "file_read",
+  "file_write",
+  "file_patch",
+  "file_search",
+  "file_list",
+  "analyze_file",
+  "exec",
+  "process",
+  "todo_write",
+  "ask_user",
+  "plan_write",
+  "spawn_subagent",
+  "subagent_result",
+  "subagent_cancel",
+  "agent_ask",
+  "agent_ask_result",
+  "skill",
+  "skill_list",
+  "web_fetch",
+  "web_search",
+  "project_get",
+  "project_list",
+  "project_create",
+  "project_focus",
+  "memory_search",
+  "memory_get",
+  "time_now",
 ]);
 const BUILDER_ONLY: ReadonlySet<string> = new Set(["todo_write", "ask_user", "plan_write"]);
 

@@ -33,7 +33,9 @@ export function createToolRoom({ settings, clock, host, docsFolder, log = () => 
     all: () => registry.all.map(listingOf),
     offered(name) {
       const agent = settings.agent(name);
-      return agent === null ? [] : registry.all.filter((tool) => isOffered(tool, rulesOf(agent)) && runner.isAvailable(tool)).map(listingOf);
+      return agent === null
+        ? []
+        : registry.all.filter((tool) => isOffered(tool, rulesOf(agent)) && runner.isAvailable(tool)).map(listingOf);
     },
     isRepeatable: (name) => registry.get(name)?.repeatable ?? false,
     limitOf(name, input) {
@@ -48,5 +50,11 @@ export function createToolRoom({ settings, clock, host, docsFolder, log = () => 
 }
 
 function listingOf(tool: Tool): ToolListing {
-  return { name: tool.name, description: tool.description, inputSchema: tool.inputSchema, toolset: tool.toolset, maxResultSizeChars: tool.limits.maxResultSizeChars ?? DEFAULT_CAP };
+  return {
+    name: tool.name,
+    description: tool.description,
+    inputSchema: tool.inputSchema,
+    toolset: tool.toolset,
+    maxResultSizeChars: tool.limits.maxResultSizeChars ?? DEFAULT_CAP,
+  };
 }

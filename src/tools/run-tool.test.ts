@@ -38,13 +38,28 @@ const processes = { endedProcesses: 0, lost: [] } as unknown as CallProcesses;
 const host = { files: () => files, processes: () => processes, saveOverflow: () => Promise.resolve(null) } as unknown as ToolHost;
 
 /** Starts one call of a tool that works like `work`. */
-function start(work: (context: ToolContext<"clock">) => Promise<ToolData>, limits = {}): { clock: ReturnType<typeof handClock>; stop(): void; result: Promise<ToolCallResult>; logged: string[] } {
+function start(
+  work: (context: ToolContext<"clock">) => Promise<ToolData>,
+  limits = {},
+): { clock: ReturnType<typeof handClock>; stop(): void; result: Promise<ToolCallResult>; logged: string[] } {
   const clock = handClock();
   const controller = new AbortController();
   const logged: string[] = [];
-  const tool = defineTool({ name: "probe", toolset: "time", description: "A tool for tests.", input: z.object({}), needs: ["clock"], repeatable: true, limits, run: (_, context) => work(context) });
+  const tool = defineTool({
+    name: "probe",
+    toolset: "time",
+    description: "A tool for tests.",
+    input: z.object({}),
+    needs: ["clock"],
+    repeatable: true,
+    limits,
+    run: (_, context) => work(context),
+  });
   const runner = createRunner({ registry: createRegistry([tool]), settings, clock, host, shared: {}, log: (line) => logged.push(line) });
-  const result = runner.run({ tool: "probe", input: {}, agent: "ada", session: "main", turnId: null, callId: "c", cwd: "/", effectKey: "k" }, { signal: controller.signal, progress: () => {} });
+  const result = runner.run(
+    { tool: "probe", input: {}, agent: "ada", session: "main", turnId: null, callId: "c", cwd: "/", effectKey: "k" },
+    { signal: controller.signal, progress: () => {} },
+  );
   return { clock, stop: () => controller.abort(), result, logged };
 }
 const code = (result: ToolCallResult): string => (result.output.ok ? "ok" : result.output.error.code);
@@ -52,7 +67,9 @@ const never = (): Promise<ToolData> => new Promise(() => {});
 
 describe("a call", () => {
   it("past the agent's limit is ended through its signal", async () => {
-    const { clock, result } = start(({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("told")))));
+    const { clock, result } = start(
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("told")))),
+    );
     clock.advance(999);
     clock.advance(1);
     expect(code(await result)).toBe("TOOL_TIMEOUT");
@@ -70,13 +87,18 @@ describe("a call", () => {
     expect([code(await result), (await result).aborted]).toEqual(["TOOL_CANCELLED", true]);
   });
   it("keeps the tool's own limit and its margin", async () => {
-    const { clock, result } = start(({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve({ ended: true }))), { timeoutMs: 5_000, marginMs: 500 });
+    const { clock, result } = start(
+      ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve({ ended: true }))),
+      { timeoutMs: 5_000, marginMs: 500 },
+    );
     clock.advance(5_499);
     clock.advance(1);
     expect((await result).output).toEqual({ ok: true, data: { ended: true } });
   });
   it("that is stopped and has something to say says it", async () => {
-    const { stop, result } = start(({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new ToolStopped({ half: 1 })))));
+    const { stop, result } = start(
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new ToolStopped({ half: 1 })))),
+    );
     stop();
     expect((await result).output).toMatchObject({ ok: false, error: { code: "TOOL_CANCELLED", half: 1 } });
   });
@@ -88,7 +110,10 @@ describe("a call", () => {
   });
   it("that throws what nobody knows fails with its words, and the log has it", async () => {
     const { result, logged } = start(() => Promise.reject(new Error("kaput")));
-    expect((await result).output).toMatchObject({ ok: false, error: { code: "TOOL_FAILED", message: "probe failed: kaput.", hint: expect.stringContaining("Try") as string } });
+    expect((await result).output).toMatchObject({
+      ok: false,
+      error: { code: "TOOL_FAILED", message: "probe failed: kaput.", hint: expect.stringContaining("Try") as string },
+    });
     expect(logged).toHaveLength(1);
   });
   it("that throws before it gives a promise fails alike", async () => {
@@ -109,6 +134,14 @@ describe("a call", () => {
   });
   it("whose whole result cannot be stored says so in its hint", async () => {
     const { result } = start(() => Promise.resolve({ text: "x".repeat(2_000) }), { maxResultSizeChars: 1_000 });
-    expect((await result).output).toMatchObject({ ok: true, data: { truncated: true, original_size_chars: 2_011, cap_chars: 1_000, hint: expect.stringContaining("could not be stored") as string } });
+    expect((await result).output).toMatchObject({
+      ok: true,
+      data: {
+        truncated: true,
+        original_size_chars: 2_011,
+        cap_chars: 1_000,
+        hint: expect.stringContaining("could not be stored") as string,
+      },
+    });
   });
 });

@@ -53,19 +53,33 @@ export function createRunner(options: RunnerOptions): Runner {
   function chosenTool(name: string, agent: AgentSettings): Tool {
     const tool = options.registry.get(name);
     if (tool === null) {
-      const near = closeNames(name, options.registry.all.filter((other) => isOffered(other, rulesOf(agent)) && isAvailable(other)).map((other) => other.name));
-      throw new SomoraError("TOOL_UNKNOWN", `There is no tool ${JSON.stringify(name)}.`, { hint: near.length > 0 ? `Close names: ${near.join(", ")}.` : "Call one of the tools you were offered.", ...(near.length > 0 ? { details: { close: near } } : {}) });
+      const near = closeNames(
+        name,
+        options.registry.all.filter((other) => isOffered(other, rulesOf(agent)) && isAvailable(other)).map((other) => other.name),
+      );
+      throw new SomoraError("TOOL_UNKNOWN", `There is no tool ${JSON.stringify(name)}.`, {
+        hint: near.length > 0 ? `Close names: ${near.join(", ")}.` : "Call one of the tools you were offered.",
+        ...(near.length > 0 ? { details: { close: near } } : {}),
+      });
     }
     if (!isOffered(tool, rulesOf(agent))) {
-      throw new SomoraError("TOOL_DENIED", `The rules of agent ${agent.name} hide the tool ${name}.`, { hint: `A person can turn it on in agents/${agent.name}/agent.yaml: tools: { allow: [${name}] }. Go on without it.` });
+      throw new SomoraError("TOOL_DENIED", `The rules of agent ${agent.name} hide the tool ${name}.`, {
+        hint: `A person can turn it on in agents/${agent.name}/agent.yaml: tools: { allow: [${name}] }. Go on without it.`,
+      });
     }
-    if (!isAvailable(tool)) throw new SomoraError("TOOL_UNAVAILABLE", `The tool ${name} is not there now: ${tool.needs.join(", ")} is missing.`, { hint: "Go on without it." });
+    if (!isAvailable(tool))
+      throw new SomoraError("TOOL_UNAVAILABLE", `The tool ${name} is not there now: ${tool.needs.join(", ")} is missing.`, {
+        hint: "Go on without it.",
+      });
     return tool;
   }
 
   function agentOf(name: string): AgentSettings {
     const agent = options.settings.agent(name);
-    if (agent === null) throw new SomoraError("AGENT_UNKNOWN", `There is no agent ${JSON.stringify(name)}.`, { hint: `Known agents: ${options.settings.agents().join(", ") || "none"}.` });
+    if (agent === null)
+      throw new SomoraError("AGENT_UNKNOWN", `There is no agent ${JSON.stringify(name)}.`, {
+        hint: `Known agents: ${options.settings.agents().join(", ") || "none"}.`,
+      });
     return agent;
   }
 
@@ -108,7 +122,12 @@ export function createRunner(options: RunnerOptions): Runner {
       const timers: (() => void)[] = [];
       const stop = (why: "cancelled" | "timeout"): void => {
         if (ending.signal.aborted) return;
-        const said = why === "timeout" ? new SomoraError("TOOL_TIMEOUT", `${call.tool.name} ran past its limit of ${limit} ms and was ended.`, { hint: "Ask for less at once, or give a longer limit where the tool takes one." }) : new ToolStopped();
+        const said =
+          why === "timeout"
+            ? new SomoraError("TOOL_TIMEOUT", `${call.tool.name} ran past its limit of ${limit} ms and was ended.`, {
+                hint: "Ask for less at once, or give a longer limit where the tool takes one.",
+              })
+            : new ToolStopped();
         ending.abort(said);
         timers.push(clock.setTimer(END_MS, () => settle(() => reject(said))));
       };
@@ -125,7 +144,12 @@ export function createRunner(options: RunnerOptions): Runner {
       work().then(
         (data) => settle(() => resolve(data)),
         // What a tool throws because we ended it is our ending, unless it says more itself.
-        (error: unknown) => settle(() => reject(ending.signal.aborted && !(error instanceof SomoraError) && !(error instanceof ToolStopped) ? ending.signal.reason : error)),
+        (error: unknown) =>
+          settle(() =>
+            reject(
+              ending.signal.aborted && !(error instanceof SomoraError) && !(error instanceof ToolStopped) ? ending.signal.reason : error,
+            ),
+          ),
       );
     });
   }
@@ -152,7 +176,16 @@ export function createRunner(options: RunnerOptions): Runner {
     if (found.kind === "not-started") return found;
     if (found.kind === "unknown") return { kind: "unknown", known: found.known };
     const { output, summary } = await success(call.tool, request, found.data);
-    return { kind: "done", result: { output, summary, ms: Math.round(clock.monotonic() - began), filesWritten: [...call.ports.files.written], changes: [...call.ports.files.changes] } };
+    return {
+      kind: "done",
+      result: {
+        output,
+        summary,
+        ms: Math.round(clock.monotonic() - began),
+        filesWritten: [...call.ports.files.written],
+        changes: [...call.ports.files.changes],
+      },
+    };
   }
 
   return { run, recover, isAvailable };
@@ -171,9 +204,18 @@ export function limitFor(tool: Tool, input: unknown, general: number): number {
   return tool.timeoutOf(input) ?? general;
 }
 
-function failure(error: unknown, request: ToolCallRequest, log: RunnerOptions["log"]): { output: ToolOutput; summary: string; extra?: Partial<ToolCallResult> } {
+function failure(
+  error: unknown,
+  request: ToolCallRequest,
+  log: RunnerOptions["log"],
+): { output: ToolOutput; summary: string; extra?: Partial<ToolCallResult> } {
   if (error instanceof ToolStopped) {
-    const body = { ...error.known, code: "TOOL_CANCELLED", message: `${request.tool} was stopped before it ended.`, hint: "It was not repeated. What it had done until then stays." };
+    const body = {
+      ...error.known,
+      code: "TOOL_CANCELLED",
+      message: `${request.tool} was stopped before it ended.`,
+      hint: "It was not repeated. What it had done until then stays.",
+    };
     return { output: { ok: false, error: body }, summary: "stopped", extra: { aborted: true } };
   }
   const known = error instanceof SomoraError ? error : unforeseen(error, request, log);
@@ -184,7 +226,10 @@ function failure(error: unknown, request: ToolCallRequest, log: RunnerOptions["l
 function unforeseen(error: unknown, request: ToolCallRequest, log: RunnerOptions["log"]): SomoraError {
   log("a tool failed in a way it does not know", { tool: request.tool, callId: request.callId, error });
   const reason = error instanceof Error ? error.message : String(error);
-  return new SomoraError("TOOL_FAILED", `${request.tool} failed: ${wellFormed(reason)}.`, { hint: "Try another way, or tell the person what did not work.", cause: error });
+  return new SomoraError("TOOL_FAILED", `${request.tool} failed: ${wellFormed(reason)}.`, {
+    hint: "Try another way, or tell the person what did not work.",
+    cause: error,
+  });
 }
 
 function bodyOf(error: SomoraError): { [field: string]: Json; code: string; message: string } {

@@ -16,7 +16,12 @@ export async function plainSource(rooms: readonly string[]): Promise<{ folder: s
       if (!entry.endsWith(".ts") || entry.endsWith(".test.ts")) continue;
       const target = join(folder, "src", room, entry.replace(/\.ts$/u, ".js"));
       const { outputText } = ts.transpileModule(await readFile(join(ROOT, "src", room, entry), "utf8"), {
-        compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true },
+        compilerOptions: {
+          target: ts.ScriptTarget.ES2023,
+          module: ts.ModuleKind.ESNext,
+          verbatimModuleSyntax: true,
+          rewriteRelativeImportExtensions: true,
+        },
       });
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, outputText);

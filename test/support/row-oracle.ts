@@ -3,6 +3,7 @@
  * checks: it knows only what a row looks like.
  */
 interface Row { kind: string; key: string; head: string; body: string | null; epoch: number; commit: number; n: number }
+/** A stored head leaves out what is at rest. */
 interface Head { address: string; parent: string | null; birth: string; status: string; state: string; watches: [string, string][]; timers: { id: string }[]; n: number; fence: { idle: boolean } | null; restarts: number; reason?: { kind: string } }
 interface Story { id: string; from: string; event: { type: string; [field: string]: unknown }; sent: string[]; crashed?: unknown }
 interface Mail { id: string; class: string; from: string; key?: string; event: { type: string; [field: string]: unknown } }
@@ -33,7 +34,7 @@ export function wrongRows(rows: readonly Row[]): string[] {
     const downsNow: { of: string; birth: string; by: string }[] = [];
     for (const row of commit) {
       if (row.kind !== "actor") continue;
-      const head = JSON.parse(row.head) as Head;
+      const head = { parent: null, watches: [], timers: [], fence: null, restarts: 0, ...(JSON.parse(row.head) as object) } as unknown as Head;
       const body = JSON.parse(row.body ?? "{}") as Body;
       for (const step of body.story ?? []) {
         if (step.event.type === "parked" || step.event.type === "unparked") continue;

@@ -116,6 +116,7 @@ export interface RuntimeWorldOptions {
   agents?: string[];
   parallel?: boolean;
   loop?: Partial<AgentSettings["loop"]>;
+  budget?: Partial<AgentSettings["budget"]>;
   resumeAfterRestart?: "all" | "off";
   replace?: RuntimeOptions["replace"];
   /** Drivers that outlive the kernel, by name. */
@@ -294,13 +295,13 @@ function settingsOf(agents: Set<string>, options: RuntimeWorldOptions): Settings
     ? {
       name, folder: `/home/agents/${name}`, kind: "chat", description: "", icon: null, color: null, role: null, model: model.ref, thinking: null, tools: { deny: [], allow: [] },
       loop: { maxRounds: 40, maxToolCallsPerTurn: 120, toolCallTimeoutMs: 30_000, longTaskDefaultTimeoutMs: 300_000, longTaskMaxTimeoutMs: 1_800_000, ...options.loop },
-      workspace: "/work", problem: null, persona: () => Promise.resolve({ soul: null, agents: "", user: null }),
+      budget: { perTurnUsd: null, perDayUsd: null }, workspace: "/work", problem: null, persona: () => Promise.resolve({ soul: null, agents: "", user: null }),
     }
     : null);
   return {
     agents: () => [...agents].sort(), agent, models: () => [model], provider: () => null,
     resolveModel: (ref) => (ref === model.ref ? model : null),
     server: () => ({ drainMs: 10_000, resumeAfterRestart: options.resumeAfterRestart ?? "all" }),
-    engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }), store: () => ({ keepStoryDays: 7 }), onChange: () => () => {},
+    budget: () => ({ perTurnUsd: null, perDayUsd: null, ...options.budget }), engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }), store: () => ({ keepStoryDays: 7 }), onChange: () => () => {},
   };
 }

@@ -20,14 +20,26 @@ export interface TestRoom {
   cwd: string;
   docs: string;
   request(tool: string, input: Json, more?: Partial<ToolCallRequest>): ToolCallRequest;
-  call(tool: string, input: Json, more?: Partial<ToolCallRequest> & { signal?: AbortSignal; progress?: (text: string) => void }): Promise<ToolCallResult>;
+  call(
+    tool: string,
+    input: Json,
+    more?: Partial<ToolCallRequest> & { signal?: AbortSignal; progress?: (text: string) => void },
+  ): Promise<ToolCallResult>;
   end(): Promise<void>;
 }
 
-export interface TestAgent { kind?: "chat" | "builder"; allow?: string[]; deny?: string[]; toolCallTimeoutMs?: number }
+export interface TestAgent {
+  kind?: "chat" | "builder";
+  allow?: string[];
+  deny?: string[];
+  toolCallTimeoutMs?: number;
+}
 
 /** Agents default to one chat agent `ada` that may use `exec`. */
-export async function openTestRoom(agents: Record<string, TestAgent> = { ada: { allow: ["exec"] } }, options: { perl?: boolean } = {}): Promise<TestRoom> {
+export async function openTestRoom(
+  agents: Record<string, TestAgent> = { ada: { allow: ["exec"] } },
+  options: { perl?: boolean } = {},
+): Promise<TestRoom> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "somora-tools-")));
   const [home, userHome, cwd, docs] = ["home", "user", "work", "docs"].map((name) => join(root, name)) as [string, string, string, string];
   for (const folder of [home, userHome, cwd, docs]) await mkdir(folder);
@@ -41,11 +53,27 @@ export async function openTestRoom(agents: Record<string, TestAgent> = { ada: { 
   let calls = 0;
   const request = (tool: string, input: Json, more: Partial<ToolCallRequest> = {}): ToolCallRequest => {
     calls += 1;
-    return { tool, input, agent: Object.keys(agents)[0] ?? "ada", session: "main", turnId: null, callId: `call_${calls}`, cwd, effectKey: `/agents/ada/test#1.1.${calls}.1 ${root}`, ...more };
+    return {
+      tool,
+      input,
+      agent: Object.keys(agents)[0] ?? "ada",
+      session: "main",
+      turnId: null,
+      callId: `call_${calls}`,
+      cwd,
+      effectKey: `/agents/ada/test#1.1.${calls}.1 ${root}`,
+      ...more,
+    };
   };
   return {
-    room, home, userHome, cwd, docs, request,
-    call: (tool, input, { signal = new AbortController().signal, progress = () => {}, ...more } = {}) => room.run(request(tool, input, more), { signal, progress }),
+    room,
+    home,
+    userHome,
+    cwd,
+    docs,
+    request,
+    call: (tool, input, { signal = new AbortController().signal, progress = () => {}, ...more } = {}) =>
+      room.run(request(tool, input, more), { signal, progress }),
     end: () => rm(root, { recursive: true, force: true }),
   };
 }
@@ -59,16 +87,40 @@ function settingsOf(home: string, cwd: string, agents: Record<string, TestAgent>
     const given = agents[name];
     if (given === undefined) return null;
     return {
-      name, folder: join(home, "agents", name), kind: given.kind ?? "chat", description: "", icon: null, color: null, role: null, model: null, thinking: null,
+      name,
+      folder: join(home, "agents", name),
+      kind: given.kind ?? "chat",
+      description: "",
+      icon: null,
+      color: null,
+      role: null,
+      model: null,
+      thinking: null,
       tools: { deny: given.deny ?? [], allow: given.allow ?? [] },
-      loop: { maxRounds: 40, maxToolCallsPerTurn: 120, toolCallTimeoutMs: given.toolCallTimeoutMs ?? 30_000, longTaskDefaultTimeoutMs: 300_000, longTaskMaxTimeoutMs: 1_800_000 },
-      workspace: cwd, problem: null,
+      loop: {
+        maxRounds: 40,
+        maxToolCallsPerTurn: 120,
+        toolCallTimeoutMs: given.toolCallTimeoutMs ?? 30_000,
+        longTaskDefaultTimeoutMs: 300_000,
+        longTaskMaxTimeoutMs: 1_800_000,
+      },
+      budget: { perTurnUsd: null, perDayUsd: null },
+      workspace: cwd,
+      problem: null,
       persona: () => Promise.resolve({ soul: null, agents: "", user: null }),
     };
   };
   return {
-    agents: () => Object.keys(agents), agent, models: () => [], provider: () => null, resolveModel: () => null,
-    server: () => ({ drainMs: 10_000, resumeAfterRestart: "all" }), engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }), store: () => ({ keepStoryDays: 7 }), onChange: () => () => {},
+    agents: () => Object.keys(agents),
+    agent,
+    models: () => [],
+    provider: () => null,
+    resolveModel: () => null,
+    server: () => ({ drainMs: 10_000, resumeAfterRestart: "all" }),
+    budget: () => ({ perTurnUsd: null, perDayUsd: null }),
+    engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }),
+    store: () => ({ keepStoryDays: 7 }),
+    onChange: () => () => {},
   };
 }
 

@@ -19,6 +19,8 @@ import type { Conversations } from "../conversations.ts";
 import { systemPrompt } from "../system-prompt.ts";
 
 const STORE_EVERY_MS = 1000;
+/** A block that ended is stored this much later, unless the whole round is there by then: usually it is. */
+const STORE_ENDED_MS = 100;
 
 /** Repairs a history (P8) and makes it fit the window; `full`: it does not fit even so. */
 export type PrepareHistory = (messages: ChatMessage[], tools: ToolSpec[], model: ModelInfo) => { messages: ChatMessage[]; notices: { kind: string; text: string }[] } | "full";
@@ -30,6 +32,8 @@ export interface EngineDriverParts {
   engines: Readonly<Record<string, Engine>>;
   conversations: Conversations;
   prepareHistory: PrepareHistory;
+  /** US dollars booked today, as far as known: of one agent, or of all. */
+  spentToday(agent: string | null): Promise<number>;
   /** AGENTS.md or CLAUDE.md of a folder, when there is one. */
   projectRules(folder: string): Promise<{ file: string; text: string } | null>;
 }
@@ -54,6 +58,7 @@ class Round {
   readonly #notices: { kind: string; text: string }[] = [];
   #cancelStore: (() => void) | null = null;
   #storing: Promise<void> = Promise.resolve();
+  #over = false;
 
   constructor(parts: EngineDriverParts, request: JsonObject, context: DriverContext) {
     this.#parts = parts;
@@ -74,11 +79,27 @@ class Round {
     if (!model || !agent) return failed("MODEL_UNKNOWN", `The model "${ref}" or the agent ${this.#agent} is not configured any more.`, "Choose another model for this session.");
     const engine = engines[model.engine];
     if (!engine) return failed("MODEL_UNKNOWN", `No engine of kind "${model.engine}" is built in.`);
+    const spent = await this.#overBudget(agent);
+    if (spent !== null) return failed("BUDGET_SPENT", spent, "Raise the limit in config.yaml or agent.yaml, or wait for the next day.");
     try {
       return await this.#ask(engine, model, agent);
     } finally {
+      // The outcome holds it all and does not wait for what is still being stored.
+      this.#over = true;
       this.#cancelStore?.();
     }
+  }
+
+  /** Asked before each request: a limit that is used up stops the next one. */
+  async #overBudget(agent: AgentSettings): Promise<string | null> {
+    const spentUsd = Number(this.#request["spentUsd"] ?? 0);
+    for (const [whose, budget, scope] of [[`${agent.name}'s budget`, agent.budget, agent.name], ["the server's budget", this.#parts.settings.budget(), null]] as const) {
+      if (budget.perTurnUsd !== null && spentUsd >= budget.perTurnUsd) return `This turn cost $${spentUsd.toFixed(4)}; ${whose} allows $${budget.perTurnUsd} a turn.`;
+      if (budget.perDayUsd === null) continue;
+      const today = await this.#parts.spentToday(scope);
+      if (today >= budget.perDayUsd) return `Today cost $${today.toFixed(4)}; ${whose} allows $${budget.perDayUsd} a day.`;
+    }
+    return null;
   }
 
   async #ask(engine: Engine, model: ModelInfo, agent: AgentSettings): Promise<Outcome> {
@@ -89,7 +110,7 @@ class Round {
     if (prepared === "full") return failed("CONTEXT_FULL", `The conversation does not fit ${model.ref} (${model.contextWindow ?? "?"} tokens), even with old tool results shortened.`, "Start a new session, or choose a model with a larger window.");
     const told = new Set(rows.filter((row) => row.kind === "notice").map((row) => row.data.text));
     this.#notices.push(...prepared.notices.filter((notice) => !told.has(notice.text)));
-    this.#scheduleStore();
+    this.#scheduleStore(STORE_EVERY_MS);
     try {
       const result = await engine.round(
         {
@@ -101,8 +122,6 @@ class Round {
       return { status: "done", ...this.#outcome(model, result, result.blocks.map((block) => ({ ...block, blockId: this.#id(block.blockId) }))) };
     } catch (error) {
       return this.#failed(model, error);
-    } finally {
-      await this.#storing;
     }
   }
 
@@ -140,13 +159,14 @@ class Round {
     }
     block.open = false;
     this.#context.live(this.#topic, event.type, { ...turn, blockId });
-    this.#store();
+    this.#scheduleStore(STORE_ENDED_MS);
   }
 
-  #scheduleStore(): void {
-    this.#cancelStore = this.#parts.clock.setTimer(STORE_EVERY_MS, () => {
+  #scheduleStore(ms: number): void {
+    this.#cancelStore?.();
+    this.#cancelStore = this.#parts.clock.setTimer(ms, () => {
       this.#store();
-      this.#scheduleStore();
+      this.#scheduleStore(STORE_EVERY_MS);
     });
   }
 
@@ -155,7 +175,7 @@ class Round {
     if (this.#context.signal.aborted) return;
     this.#storing = this.#storing.then(async () => {
       for (const block of this.#blocks) {
-        if (block.text.length === block.stored || this.#context.signal.aborted) continue;
+        if (block.text.length === block.stored || this.#over || this.#context.signal.aborted) continue;
         block.stored = block.text.length;
         await this.#context.fact({ type: "text.stored", data: { blockId: block.blockId, kind: block.kind }, payloads: [{ kind: "answer", text: wellFormed(block.text) }] });
       }
@@ -205,6 +225,7 @@ class Round {
     return { status: "failed", error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }), details }, ...outcome };
   }
 }
+
 
 function failed(code: string, message: string, hint?: string): Outcome {
   return { status: "failed", error: { code, message, ...(hint === undefined ? {} : { hint }) } };

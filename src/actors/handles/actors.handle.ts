@@ -6,7 +6,7 @@ import { type Address, placeOf, ROOT } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { Parts } from "../../protocol/parts.ts";
 import type { ActorsHandle } from "../../ports/handles.port.ts";
-import type { ActorBody, ActorHead } from "../kernel/rows.ts";
+import { type ActorBody, readHead } from "../kernel/rows.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
 
 const STOP_LIMIT_MS = 15_000;
@@ -15,6 +15,7 @@ export function actorView(parts: RuntimeParts, address: Address): ActorView | nu
   const committed = parts.kernel.committed(address);
   if (!committed) return null;
   const { agent } = placeOf(address);
+  const stuck = parts.kernel.stuck(address);
   return {
     address,
     birth: committed.birth,
@@ -28,11 +29,20 @@ export function actorView(parts: RuntimeParts, address: Address): ActorView | nu
     ...(committed.waitingFor === null ? {} : { waitingFor: { what: committed.waitingFor.what, since: committed.waitingFor.since || committed.since } }),
     pending: committed.pending,
     mailbox: committed.mailbox,
+    ...(stuck === null ? {} : { stuck }),
     restarts: committed.restarts,
     ...(committed.parkedReason === null ? {} : { parkedReason: committed.parkedReason }),
     ...(committed.booked ? { costUsd: committed.costUsd } : {}),
     ...(committed.nextTimer === null ? {} : { nextTimer: committed.nextTimer }),
   };
+}
+
+/** Effects that would not die, watched until they are gone (design §9). */
+function lostViews({ kernel }: RuntimeParts): ActorView[] {
+  return kernel.lost().map(({ key, address, driver, name, since, processes }, index) => ({
+    address: `/lost/${index + 1}`, birth: key, kind: "lost", state: "running", status: "live", parent: ROOT, since, mailbox: 0, restarts: 0,
+    detail: { of: address, driver, name, processes }, pending: [], stuck: `${name} (${driver}) of ${address} does not end`,
+  }));
 }
 
 export function actorsHandle(parts: RuntimeParts): ActorsHandle {
@@ -46,6 +56,7 @@ export function actorsHandle(parts: RuntimeParts): ActorsHandle {
         const view = actorView(parts, address);
         if (view) views.push(view);
       }
+      if (scope === ROOT) views.push(...lostViews(parts));
       return views;
     },
     get(address) {
@@ -84,7 +95,7 @@ function plain(context: Record<string, unknown> | null): Json {
 }
 
 function storyOf(row: { head: string; body: string | null; epoch: number; commit: number }): StoryStep[] {
-  const head = JSON.parse(row.head) as ActorHead;
+  const head = readHead(row.head);
   const body = JSON.parse(row.body ?? "{}") as Partial<ActorBody>;
   return (body.story ?? []).map((entry) => ({ at: entry.at, epoch: row.epoch, commit: row.commit, eventId: entry.id, type: entry.event.type, from: entry.from, state: entry.crashed ? `crashed: ${entry.crashed.message}` : head.state, effects: entry.effects }));
 }

@@ -11,11 +11,8 @@ const TEST_WORDS = "Answer with one short sentence: are you there?";
 
 export interface ModelOutside {
   engines: Readonly<Record<string, Engine>>;
-  /** Writes config.yaml and somora.env, then in force. */
-  addProvider(provider: { name: string; baseUrl: string; keyEnv: string | null; models: string[]; key?: string }): Promise<void>;
-  setAgentModel(agent: string, ref: string): Promise<void>;
-  /** The model ids a server names. */
-  listModels(baseUrl: string, keyEnv: string | null, key: string | null): Promise<string[]>;
+  /** Writes config.yaml (comments kept) and somora.env, then in force. */
+  addProvider: ModelsHandle["addProvider"];
   find: ModelsHandle["find"];
 }
 
@@ -24,6 +21,7 @@ export function modelsHandle(parts: RuntimeParts, outside: ModelOutside): Models
   return {
     list: () => settings.models(),
     find: outside.find,
+    addProvider: outside.addProvider,
     async test(ref) {
       const model = settings.resolveModel(ref);
       if (!model) throw new SomoraError("MODEL_UNKNOWN", `There is no model "${ref}".`, { hint: `Known: ${settings.models().map((each) => each.ref).join(", ")}.` });
@@ -47,35 +45,5 @@ export function modelsHandle(parts: RuntimeParts, outside: ModelOutside): Models
         cancel();
       }
     },
-    async addProvider(request) {
-      const baseUrl = request.baseUrl.replace(/\/+$/, "");
-      const address = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
-      if (!address || !/^https?:$/.test(address.protocol)) throw new SomoraError("REQUEST_INVALID", `"${request.baseUrl}" is no http address.`, { hint: "Give the server's base URL, such as http://127.0.0.1:11434/v1." });
-      const name = request.name ?? nameFor(address, settings.models().map((model) => model.provider));
-      const keyEnv = request.keyEnv ?? (request.key === undefined ? null : `${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_API_KEY`);
-      const models = request.models && request.models.length > 0 ? request.models : await asked(outside, baseUrl, keyEnv, request.key ?? null);
-      await outside.addProvider({ name, baseUrl, keyEnv, models, ...(request.key === undefined ? {} : { key: request.key }) });
-      const refs = models.map((id) => `${name}/${id}`);
-      if (request.agent !== undefined && refs[0] !== undefined) await outside.setAgentModel(request.agent, refs[0]);
-      return { provider: name, refs, ...(request.agent === undefined ? {} : { agent: request.agent }) };
-    },
   };
-}
-
-async function asked(outside: ModelOutside, baseUrl: string, keyEnv: string | null, key: string | null): Promise<string[]> {
-  try {
-    const models = await outside.listModels(baseUrl, keyEnv, key);
-    if (models.length === 0) throw new Error("it names no models");
-    return models;
-  } catch (error) {
-    throw new SomoraError("PROVIDER_UNREACHABLE", `${baseUrl} did not say which models it has: ${error instanceof Error ? error.message : String(error)}.`, { hint: "Start the server, check the address (it usually ends in /v1), or name a model yourself with --model.", cause: error });
-  }
-}
-
-/** `local` for this machine, else the host's own name; numbered when taken by another. */
-function nameFor(address: URL, taken: string[]): string {
-  const host = address.hostname;
-  const base = host === "localhost" || /^[\d.[\]:]+$/.test(host) ? "local" : (host.split(".").at(-2) ?? host).replace(/[^A-Za-z0-9_-]/g, "");
-  if (!taken.includes(base)) return base;
-  for (let n = 2; ; n += 1) if (!taken.includes(`${base}${n}`)) return `${base}${n}`;
 }

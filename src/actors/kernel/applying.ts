@@ -201,7 +201,13 @@ export function createActor(core: Core, born: { address: Address; parent: Actor 
 
 export function blankActor(born: Pick<Actor, "address" | "parent" | "birth" | "chart" | "specName" | "spec" | "input">): Actor {
   return {
-    ...born,
+    address: born.address,
+    parent: born.parent,
+    birth: born.birth,
+    chart: born.chart,
+    specName: born.specName,
+    spec: born.spec,
+    input: born.input,
     shard: born.spec.shard === "self" ? born.address : (born.spec.shard ?? born.parent?.shard ?? "root"),
     snapshot: null, children: null, mail: [], pending: null, timers: null, watching: null, watchers: null,
     ending: false, suspended: false, parked: null, fence: null, stopTold: false, crash: null, crashes: [], restarts: 0,

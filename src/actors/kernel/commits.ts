@@ -75,7 +75,7 @@ export class Commits {
 
   /** Resolves when there is no mail, no inbox and no batch. */
   idle(): Promise<void> {
-    if (this.#isIdle()) return Promise.resolve();
+    if (this.isIdle) return Promise.resolve();
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve);
       this.wake();
@@ -100,7 +100,7 @@ export class Commits {
     } finally {
       this.#pumping = false;
     }
-    if (this.#isIdle()) this.#idleWaiters.splice(0).forEach((resolve) => resolve());
+    if (this.isIdle) this.#idleWaiters.splice(0).forEach((resolve) => resolve());
   }
 
   #hasWork(): boolean {
@@ -112,7 +112,7 @@ export class Commits {
     return open.dirty.size > 0 || open.rows.length > 0 || open.buried.length > 0 || open.outer.length > 0 || open.facts.length > 0;
   }
 
-  #isIdle(): boolean {
+  get isIdle(): boolean {
     return !this.#hasWork() && !this.#openHasWork() && !this.#inFlight && !this.#closed;
   }
 

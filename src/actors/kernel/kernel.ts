@@ -244,18 +244,18 @@ export class Kernel {
   }
 
   /**
-   * K14, as far as nothing waits on others yet: pending effects that no living driver works on, and mail that nobody may take
-   * (parked or suspended actors). Empty while all is well.
+   * K14, as far as nothing waits on others yet: an effect that no living driver works on, or mail that nobody may take.
+   * Null while the actor can move.
    */
-  stuck(): { address: Address; what: string; since: number }[] {
-    const found: { address: Address; what: string; since: number }[] = [];
-    for (const actor of this.#core.actors.values()) {
-      for (const pending of actor.pending?.values() ?? []) {
-        if (!pending.settled && !this.#core.running.has(pending.key) && !this.#core.held && this.#commits.stalled === null) found.push({ address: actor.address, what: `waits for "${pending.name}", which no driver works on`, since: pending.since });
-      }
-      if (actor.mail.length > 0 && (actor.parked !== null || (actor.suspended && fenceOf(actor) === null))) found.push({ address: actor.address, what: `${actor.mail.length} messages wait for an actor that is ${actor.parked === null ? "suspended" : "parked"}`, since: actor.stateSince });
+  stuck(address: Address): string | null {
+    const core = this.#core;
+    const actor = core.actors.get(address);
+    if (!actor || core.held || this.#commits.stalled !== null) return null;
+    for (const pending of actor.pending?.values() ?? []) {
+      const idle = !pending.settled && !core.running.has(pending.key) && !core.open.dirty.has(actor) && this.#commits.isIdle;
+      if (idle) return `waits for "${pending.name}", which no driver works on`;
     }
-    return found;
+    return actor.suspended && fenceOf(actor) === null && actor.mail.length > 0 ? `${actor.mail.length} messages wait for an actor that is suspended and not being stopped` : null;
   }
 
   get held(): boolean {

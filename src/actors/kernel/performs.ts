@@ -129,5 +129,8 @@ export function abortPending(core: Core, actor: Actor, pending: Pending): void {
     pending.mark = true;
     markDirty(core, actor);
   }
-  core.running.get(pending.key)?.controller.abort();
+  const work = core.running.get(pending.key);
+  if (work) work.controller.abort();
+  // Held back after bad starts: nothing will release it, so it is answered now, or its actor could never go down.
+  else if (core.held) release(core, actor, pending);
 }

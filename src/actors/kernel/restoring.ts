@@ -19,7 +19,7 @@ import { blankActor, supervisorOf } from "./applying.ts";
 import { type Actor, type Core, fenceOf, makeReady, markDirty, pushFront, type Tombstone } from "./core.ts";
 import { kernelMail, liftIfThrough, tellScope } from "./ending.ts";
 import { attach, contextOf, follow, release, settle } from "./performs.ts";
-import { type ActorBody, type ActorHead, committedView, type PartHead, statusOf } from "./rows.ts";
+import { type ActorBody, type ActorHead, committedView, type PartHead, readHead, statusOf } from "./rows.ts";
 import { rearmTimers, type TimerHeap } from "./timers.ts";
 
 const RECOVER_LIMIT_MS = 10_000;
@@ -70,7 +70,7 @@ async function readNewest(core: Core): Promise<{ actors: { head: ActorHead; body
 }
 
 function readActor(core: Core, row: StoredRow, actors: { head: ActorHead; body: ActorBody; order: [number, number, number] }[]): void {
-  const head = JSON.parse(row.head) as ActorHead;
+  const head = readHead(row.head);
   if (head.recorded) {
     const known = core.historyNumbers.get(head.recorded.session) ?? 0;
     if (head.recorded.seq > known) core.historyNumbers.set(head.recorded.session, head.recorded.seq);
@@ -177,7 +177,11 @@ function takeAnswer(core: Core, { actor, name, recovery, takenBack }: Asked, tou
   const pending = actor.pending?.get(name);
   if (!pending || pending.settled) return;
   const end = (outcome: Outcome, status: "done" | "failed" | "aborted" | "interrupted"): void => settle(core, pending.key as EffectKey, outcome, status, true, pending.attempt);
-  if (recovery.kind === "done") return end(recovery.outcome, recovery.outcome.status);
+  if (recovery.kind === "done") {
+    // It ended while nobody was there: who waits for it was interrupted all the same, and hears so.
+    if (!takenBack) touched.add(actor);
+    return end(recovery.outcome, recovery.outcome.status);
+  }
   if (recovery.kind === "running" && !takenBack) {
     follow(core, attach(core, actor, pending), recovery.outcome);
     return;

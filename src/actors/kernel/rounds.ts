@@ -209,14 +209,14 @@ function nameOf(effect: { type: string; params: unknown }): string {
 }
 
 function eventFor(core: Core, mail: Mail): { type: string; [field: string]: unknown } {
-  return {
-    ...mail.event,
-    id: mail.id,
-    at: core.roundAt,
-    from: mail.from,
-    ...(mail.token === undefined ? {} : { token: mail.token }),
-    ...(mail.payloads === undefined ? {} : { payloads: mail.payloads }),
-  };
+  // Hot: one copy, no spreads of empty objects.
+  const event: { type: string; [field: string]: unknown } = { ...mail.event };
+  event["id"] = mail.id;
+  event["at"] = core.roundAt;
+  event["from"] = mail.from;
+  if (mail.token !== undefined) event["token"] = mail.token;
+  if (mail.payloads !== undefined) event["payloads"] = mail.payloads;
+  return event;
 }
 
 /** The difference of each `Parts` value becomes rows, one per entry, and goes into its base. */

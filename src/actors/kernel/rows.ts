@@ -37,6 +37,10 @@ export interface ActorHead {
   output?: Json;
 }
 
+type Resting = "parent" | "fence" | "parked" | "ending" | "crash" | "watches" | "timers" | "crashes" | "restarts" | "recorded" | "cost" | "lost";
+/** As stored: what is at rest is absent. */
+type SlimHead = Omit<ActorHead, Resting> & Partial<Pick<ActorHead, Resting>>;
+
 export interface ActorBody {
   version: number;
   input: JsonObject;
@@ -61,31 +65,38 @@ export function statusOf(actor: Actor, stopping: boolean): ActorStatus {
   return stopping || actor.ending ? "stopping" : "live";
 }
 
+/** What is at rest is left out: half of a row's bytes. `readHead` puts it back. */
+function slimHead(actor: Actor, status: ActorStatus, at: number, state: string): SlimHead {
+  const head: SlimHead = { address: actor.address, birth: actor.birth, kind: actor.chart.name, spec: actor.specName, status, at, since: actor.stateSince, state, n: actor.effectCount };
+  if (actor.parent) head.parent = actor.parent.address;
+  if (actor.restarts > 0) head.restarts = actor.restarts;
+  if (actor.recorded) head.recorded = actor.recorded;
+  if (actor.booked) head.cost = [actor.costUsd, actor.costUnknown];
+  if (actor.crash) head.crash = actor.crash;
+  if (status === "down") {
+    head.ending = true;
+    return head;
+  }
+  if (actor.fence) head.fence = { reason: actor.fence.reason, idle: actor.fence.idle, rebirth: actor.fence.rebirth };
+  if (actor.parked !== null) head.parked = actor.parked;
+  if (actor.ending) head.ending = true;
+  if (actor.watching && actor.watching.size > 0) head.watches = [...actor.watching];
+  if (actor.timers && actor.timers.size > 0) head.timers = [...actor.timers.values()];
+  if (actor.crashes.length > 0) head.crashes = actor.crashes;
+  if (actor.lost.length > 0) head.lost = actor.lost;
+  return head;
+}
+
+const AT_REST = { parent: null, fence: null, parked: null, ending: false, crash: null, watches: [], timers: [], crashes: [], restarts: 0, recorded: null, cost: null, lost: [] };
+
+/** The head of an actor's row, whole. */
+export function readHead(text: string): ActorHead {
+  return { ...AT_REST, ...(JSON.parse(text) as SlimHead) };
+}
+
 export function actorRow(actor: Actor, at: number, stopping: boolean): { row: LogRow; state: string } {
   const state = actor.snapshot ? stateName(actor.snapshot.value) : "starting";
-  const head: ActorHead = {
-    address: actor.address,
-    parent: actor.parent?.address ?? null,
-    birth: actor.birth,
-    kind: actor.chart.name,
-    spec: actor.specName,
-    status: statusOf(actor, stopping),
-    at,
-    since: actor.stateSince,
-    state,
-    fence: actor.fence ? { reason: actor.fence.reason, idle: actor.fence.idle, rebirth: actor.fence.rebirth } : null,
-    parked: actor.parked,
-    ending: actor.ending,
-    crash: actor.crash,
-    watches: actor.watching ? [...actor.watching] : [],
-    timers: actor.timers ? [...actor.timers.values()] : [],
-    crashes: actor.crashes,
-    restarts: actor.restarts,
-    n: actor.effectCount,
-    recorded: actor.recorded,
-    cost: actor.booked ? [actor.costUsd, actor.costUnknown] : null,
-    lost: actor.lost,
-  };
+  const head = slimHead(actor, statusOf(actor, stopping), at, state);
   const body: ActorBody = {
     version: actor.chart.version,
     input: actor.input,
@@ -99,31 +110,10 @@ export function actorRow(actor: Actor, at: number, stopping: boolean): { row: Lo
 }
 
 export function tombstoneRow(actor: Actor, stone: Tombstone): LogRow {
-  const head: ActorHead = {
-    address: actor.address,
-    parent: actor.parent?.address ?? null,
-    birth: actor.birth,
-    kind: actor.chart.name,
-    spec: actor.specName,
-    status: "down",
-    at: stone.at,
-    since: stone.at,
-    state: actor.snapshot ? stateName(actor.snapshot.value) : "starting",
-    fence: null,
-    parked: null,
-    ending: true,
-    crash: actor.crash,
-    watches: [],
-    timers: [],
-    crashes: [],
-    restarts: actor.restarts,
-    n: actor.effectCount,
-    recorded: actor.recorded,
-    cost: actor.booked ? [actor.costUsd, actor.costUnknown] : null,
-    lost: stone.lost,
-    reason: stone.reason,
-    output: stone.output,
-  };
+  const head = slimHead(actor, "down", stone.at, actor.snapshot ? stateName(actor.snapshot.value) : "starting");
+  head.reason = stone.reason;
+  head.output = stone.output;
+  if (stone.lost.length > 0) head.lost = stone.lost;
   return { shard: actor.shard, kind: "actor", key: actor.address, head: JSON.stringify(head), body: JSON.stringify({ story: actor.story }) };
 }
 

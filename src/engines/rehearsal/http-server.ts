@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Clock } from "../../ports/clock.port.ts";
+import type { ChatMessage } from "../../ports/engine.port.ts";
 import { SomoraError } from "../../protocol/errors.ts";
 import { createAskCounter } from "./ask-counter.ts";
 import { errorBody, type Head } from "./completion-chunks.ts";
@@ -51,7 +52,7 @@ export interface RehearsalServer {
   requests(): readonly ServedRequest[];
   openSockets(): number;
   /** Calls back at each request, when it was read and before it is answered. */
-  onRequest(listener: (request: ServedRequest) => void): () => void;
+  onRequest(listener: (request: ServedRequest, messages: readonly ChatMessage[]) => void): () => void;
   close(): Promise<void>;
 }
 
@@ -61,7 +62,7 @@ const REQUESTS_KEPT = 10_000;
 export async function createRehearsalServer(parts: RehearsalServerParts): Promise<RehearsalServer> {
   const sockets = new Set<Socket>();
   const served: ServedRequest[] = [];
-  const listeners = new Set<(request: ServedRequest) => void>();
+  const listeners = new Set<(request: ServedRequest, messages: readonly ChatMessage[]) => void>();
   const asked = createAskCounter();
   const scriptOf = createScriptReader();
   let count = 0;
@@ -112,7 +113,7 @@ export async function createRehearsalServer(parts: RehearsalServerParts): Promis
       entry.status = response.statusCode;
       entry.end = response.writableFinished ? "answered" : "left";
     });
-    for (const listener of listeners) listener(entry);
+    for (const listener of listeners) listener(entry, chatMessages(parsed.data));
     const plan = await planOf(parsed.data);
     if (typeof plan === "string") return sendJson(response, 400, errorBody(plan, "invalid_conversation", "invalid_request_error"));
     if (plan === null)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SomoraError } from "../../protocol/errors.ts";
+import type { SomoraError } from "../../protocol/errors.ts";
 import { createGate, type Gate, type GateRequest } from "./gate.ts";
 import { createPairing, memoryGeneration, type Pairing } from "./pairing.ts";
 import { createTries } from "./tries.ts";

@@ -5,7 +5,8 @@ import { defineTool } from "../define-tool.ts";
 export const docsList = defineTool({
   name: "somora_docs_list",
   toolset: "memory",
-  description: "List the pages of somora's own documentation. Call it when a person asks how somora works or how to set something up, then read the fitting page with somora_docs_read.",
+  description:
+    "List the pages of somora's own documentation. Call it when a person asks how somora works or how to set something up, then read the fitting page with somora_docs_read.",
   input: z.object({}),
   needs: ["docs"],
   repeatable: true,

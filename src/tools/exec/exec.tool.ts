@@ -22,9 +22,16 @@ export const exec = defineTool({
       .refine((text) => !text.includes("\0"), "may not hold a NUL character")
       .refine((text) => Buffer.byteLength(text) <= 100_000, "may not be longer than 100,000 bytes; put it into a file and run that")
       .describe("Run by bash (sh where there is none); several lines are fine"),
-    cwd: z.string().min(1).optional().describe("Folder to run in: absolute, from ~, or relative to the session's folder, which is the default; must exist"),
+    cwd: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Folder to run in: absolute, from ~, or relative to the session's folder, which is the default; must exist"),
     env: z
-      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/u, "is no name of a variable"), z.string().refine((text) => !text.includes("\0"), "may not hold a NUL character"))
+      .record(
+        z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/u, "is no name of a variable"),
+        z.string().refine((text) => !text.includes("\0"), "may not hold a NUL character"),
+      )
       .optional()
       .describe("Environment variables for this command"),
     timeout_ms: z.number().int().min(100).max(3_600_000).default(60_000).describe("Time limit in milliseconds; then the command is ended"),
@@ -73,7 +80,9 @@ async function shape(result: CommandResult, command: string, timeoutMs: number, 
     target: "local",
     exit_code: result.exitCode,
     stdout: fitted.stdout,
-    stderr: timedOut ? `${fitted.stderr}${fitted.stderr === "" || fitted.stderr.endsWith("\n") ? "" : "\n"}[ended at the time limit of ${timeoutMs} ms]` : fitted.stderr,
+    stderr: timedOut
+      ? `${fitted.stderr}${fitted.stderr === "" || fitted.stderr.endsWith("\n") ? "" : "\n"}[ended at the time limit of ${timeoutMs} ms]`
+      : fitted.stderr,
     truncated: fitted.shortened.stdout || fitted.shortened.stderr,
     ms: result.ms,
     ...(timedOut ? { timed_out: true } : {}),
@@ -87,11 +96,19 @@ async function shape(result: CommandResult, command: string, timeoutMs: number, 
   };
 }
 
-function shortenedHint(result: CommandResult, stdoutFile: string | null, stderrFile: string | null, shortened: { stdout: boolean; stderr: boolean }): string | null {
+function shortenedHint(
+  result: CommandResult,
+  stdoutFile: string | null,
+  stderrFile: string | null,
+  shortened: { stdout: boolean; stderr: boolean },
+): string | null {
   if (!shortened.stdout && !shortened.stderr) return null;
   const files = [stdoutFile, stderrFile].filter((file) => file !== null);
   const dropped = result.stdout.droppedBytes + result.stderr.droppedBytes;
-  const whole = files.length === 0 ? "" : ` ${dropped > 0 ? `All but the last ${dropped} bytes` : "The whole"} is in ${files.join(" and ")}: page it with file_read or search it with file_search.`;
+  const whole =
+    files.length === 0
+      ? ""
+      : ` ${dropped > 0 ? `All but the last ${dropped} bytes` : "The whole"} is in ${files.join(" and ")}: page it with file_read or search it with file_search.`;
   return `The output was shortened (${result.stdout.totalBytes} bytes of stdout, ${result.stderr.totalBytes} of stderr); do not guess what is not shown.${whole}`;
 }
 

@@ -7,7 +7,11 @@ const JSON_BUDGET = 90_000;
 const SMALLEST = 2_000;
 const HEAD_SHARE = 0.6;
 
-export interface FittedOutput { stdout: string; stderr: string; shortened: { stdout: boolean; stderr: boolean } }
+export interface FittedOutput {
+  stdout: string;
+  stderr: string;
+  shortened: { stdout: boolean; stderr: boolean };
+}
 
 export function fitOutput(stdout: BoundedText, stderr: BoundedText): FittedOutput {
   for (let budget = BUDGET; ; budget = Math.max(SMALLEST, Math.floor(budget * 0.7))) {
@@ -35,6 +39,10 @@ function fit(output: BoundedText, room: number): string {
   const headRoom = Math.floor(room * HEAD_SHARE);
   const start = head.slice(0, headRoom);
   const end = tail === "" ? whole.slice(Math.max(headRoom, whole.length - (room - headRoom))) : tail.slice(-(room - headRoom));
-  const cutBytes = omittedBytes + Buffer.byteLength(tail === "" ? head.slice(headRoom, head.length - end.length) : head.slice(headRoom) + tail.slice(0, tail.length - end.length));
+  const cutBytes =
+    omittedBytes +
+    Buffer.byteLength(
+      tail === "" ? head.slice(headRoom, head.length - end.length) : head.slice(headRoom) + tail.slice(0, tail.length - end.length),
+    );
   return wellFormed(`${start}\n[… ${cutBytes} bytes not shown …]\n${end}`);
 }

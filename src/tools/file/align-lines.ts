@@ -20,7 +20,8 @@ function sameLines(before: readonly string[], after: readonly string[]): (readon
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let end = 0;
-  while (end < before.length - start && end < after.length - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  while (end < before.length - start && end < after.length - start && before[before.length - 1 - end] === after[after.length - 1 - end])
+    end += 1;
   const [n, m] = [before.length - start - end, after.length - start - end];
   const pairs: (readonly [number, number])[] = Array.from({ length: start }, (_, index) => [index, index] as const);
   if (n * m <= MOST_CELLS) {
@@ -28,9 +29,10 @@ function sameLines(before: readonly string[], after: readonly string[]): (readon
     const table = new Uint32Array((n + 1) * width);
     const cell = (i: number, j: number): number => table[i * width + j] ?? 0;
     for (let i = n - 1; i >= 0; i -= 1) {
-      for (let j = m - 1; j >= 0; j -= 1) table[i * width + j] = before[start + i] === after[start + j] ? cell(i + 1, j + 1) + 1 : Math.max(cell(i + 1, j), cell(i, j + 1));
+      for (let j = m - 1; j >= 0; j -= 1)
+        table[i * width + j] = before[start + i] === after[start + j] ? cell(i + 1, j + 1) + 1 : Math.max(cell(i + 1, j), cell(i, j + 1));
     }
-    for (let [i, j] = [0, 0]; i < n && j < m; ) {
+    for (let [i, j] = [0, 0]; i < n && j < m;) {
       if (before[start + i] === after[start + j]) {
         pairs.push([start + i, start + j]);
         i += 1;

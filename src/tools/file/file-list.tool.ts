@@ -14,7 +14,14 @@ export const fileList = defineTool({
     recursive: z.boolean().default(false).describe("Everything below, not only the first level"),
     sortBy: z.enum(["name", "mtime", "size"]).default("name").describe("name; mtime: newest first; size: largest first"),
     limit: z.number().int().min(1).max(MOST_COLLECTED).default(200).describe("How many entries to return"),
-    glob: z.string().min(1).max(500).optional().describe("Only matching entries: *, **, ?. Without a slash it matches names (*.ts), with one the path below the folder (src/**/*.ts)"),
+    glob: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe(
+        "Only matching entries: *, **, ?. Without a slash it matches names (*.ts), with one the path below the folder (src/**/*.ts)",
+      ),
     respect_gitignore: z.boolean().default(true).describe("Leave out what .gitignore names; only for recursive"),
   }),
   needs: ["files"],
@@ -22,15 +29,23 @@ export const fileList = defineTool({
   limits: { maxResultSizeChars: 250_000 },
   async run({ path, recursive, sortBy, limit, glob, respect_gitignore }, { files }) {
     const listing = await files.list(path, { recursive, glob: glob ?? null, respectGitignore: respect_gitignore, max: MOST_COLLECTED });
-    const sorted = listing.entries.sort((a, b) => (sortBy === "mtime" ? b.mtime - a.mtime : sortBy === "size" ? b.size - a.size : 0) || (a.path < b.path ? -1 : 1));
-    const entries = sorted.slice(0, limit).map(({ path: full, ...entry }) => ({ path: full, workspace_relative: files.shown(full), ...entry }));
+    const sorted = listing.entries.sort(
+      (a, b) => (sortBy === "mtime" ? b.mtime - a.mtime : sortBy === "size" ? b.size - a.size : 0) || (a.path < b.path ? -1 : 1),
+    );
+    const entries = sorted
+      .slice(0, limit)
+      .map(({ path: full, ...entry }) => ({ path: full, workspace_relative: files.shown(full), ...entry }));
     const truncated = listing.truncated || sorted.length > limit;
     return {
       root: listing.root,
       count: entries.length,
       truncated,
       entries,
-      ...(truncated ? { hint: `${listing.truncated ? `More than ${MOST_COLLECTED}` : sorted.length} entries; raise limit, or narrow with path or glob.` } : {}),
+      ...(truncated
+        ? {
+            hint: `${listing.truncated ? `More than ${MOST_COLLECTED}` : sorted.length} entries; raise limit, or narrow with path or glob.`,
+          }
+        : {}),
       ...(listing.ignoreHonoured ? {} : { note: ".gitignore was not honoured: ripgrep (rg) is not installed." }),
     };
   },

@@ -30,7 +30,8 @@ export const filePatch = defineTool({
     const { path: real, data, change } = found.outcome;
     return { kind: "done", data: { path: real, workspace_relative: files.shown(real), ...data, diff: shortDiff(change.diff) } };
   },
-  summary: ({ workspace_relative, replacements, lines }) => `${workspace_relative}, ${replacements === 1 ? `line ${lines.from}` : `${replacements} places`}`,
+  summary: ({ workspace_relative, replacements, lines }) =>
+    `${workspace_relative}, ${replacements === 1 ? `line ${lines.from}` : `${replacements} places`}`,
 });
 
 const MOST_DIFF_LINES = 60;
@@ -38,11 +39,19 @@ const MOST_DIFF_LINES = 60;
 /** Enough for the model to see what it did; people get the whole diff with the change. */
 function shortDiff(diff: string): string {
   const lines = diff.split("\n").slice(2);
-  return lines.length <= MOST_DIFF_LINES ? lines.join("\n") : `${lines.slice(0, MOST_DIFF_LINES).join("\n")}\n… ${lines.length - MOST_DIFF_LINES} more lines`;
+  return lines.length <= MOST_DIFF_LINES
+    ? lines.join("\n")
+    : `${lines.slice(0, MOST_DIFF_LINES).join("\n")}\n… ${lines.length - MOST_DIFF_LINES} more lines`;
 }
 
 function plan(path: string, before: Buffer | null, oldText: string, newText: string, all: boolean): PlannedChange<PatchData> {
-  if (before === null) throw new SomoraError("FILE_NOT_FOUND", `There is no file ${path}.`, { hint: "Make it with file_write, or look with file_list what is there." });
-  if (before.subarray(0, 8_192).includes(0)) throw new SomoraError("FILE_BINARY", `${path} is a binary file (or UTF-16), not text that file_patch can change.`, { hint: "Use exec for it." });
+  if (before === null)
+    throw new SomoraError("FILE_NOT_FOUND", `There is no file ${path}.`, {
+      hint: "Make it with file_write, or look with file_list what is there.",
+    });
+  if (before.subarray(0, 8_192).includes(0))
+    throw new SomoraError("FILE_BINARY", `${path} is a binary file (or UTF-16), not text that file_patch can change.`, {
+      hint: "Use exec for it.",
+    });
   return patchText(path, before, wellFormed(oldText), wellFormed(newText), all);
 }

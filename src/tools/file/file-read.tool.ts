@@ -20,20 +20,32 @@ export const fileRead = defineTool({
   async run({ path, offset, limit }, { files }) {
     const { path: real, bytes } = await files.read(path);
     const kind = pictureKind(bytes);
-    if (kind !== null) throw new SomoraError("FILE_BINARY", `${path} is a ${kind}, not text.`, { hint: "Look at it with analyze_file where that tool is offered, or inspect it with exec (file, strings)." });
+    if (kind !== null)
+      throw new SomoraError("FILE_BINARY", `${path} is a ${kind}, not text.`, {
+        hint: "Look at it with analyze_file where that tool is offered, or inspect it with exec (file, strings).",
+      });
     const text = textOf(bytes);
-    if (text === null) throw new SomoraError("FILE_BINARY", `${path} is a binary file (${bytes.length} bytes), not text.`, { hint: "Inspect it with exec (file, xxd, strings) where that tool is offered." });
+    if (text === null)
+      throw new SomoraError("FILE_BINARY", `${path} is a binary file (${bytes.length} bytes), not text.`, {
+        hint: "Inspect it with exec (file, xxd, strings) where that tool is offered.",
+      });
     const page = pageOf(text, offset, limit);
     return { path: real, workspace_relative: files.shown(real), bytes: bytes.length, ...page };
   },
-  summary: ({ range, lines }) => (range.to - range.from + 1 >= lines ? `${count(lines)}` : `lines ${range.from} to ${range.to} of ${count(lines)}`),
+  summary: ({ range, lines }) =>
+    range.to - range.from + 1 >= lines ? `${count(lines)}` : `lines ${range.from} to ${range.to} of ${count(lines)}`,
 });
 
 function count(lines: number): string {
   return lines === 1 ? "1 line" : `${lines.toLocaleString("en-US")} lines`;
 }
 
-const SIGNATURES: [string, string][] = [["89504e470d0a1a0a", "PNG picture"], ["ffd8ff", "JPEG picture"], ["474946383", "GIF picture"], ["25504446", "PDF document"]];
+const SIGNATURES: [string, string][] = [
+  ["89504e470d0a1a0a", "PNG picture"],
+  ["ffd8ff", "JPEG picture"],
+  ["474946383", "GIF picture"],
+  ["25504446", "PDF document"],
+];
 
 function pictureKind(bytes: Buffer): string | null {
   const start = bytes.subarray(0, 12).toString("hex");

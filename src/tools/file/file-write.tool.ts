@@ -10,7 +10,10 @@ type Mode = "create" | "overwrite" | "append";
 const INPUT = z.object({
   path: z.string().min(1).describe("Path of the file: absolute, from ~, or relative to the session's folder. Missing folders are made"),
   content: z.string().describe("The text, written as it stands"),
-  mode: z.enum(["create", "overwrite", "append"]).default("overwrite").describe("create: refuse when the file exists; overwrite: replace the whole file; append: add at the end, on a line of its own"),
+  mode: z
+    .enum(["create", "overwrite", "append"])
+    .default("overwrite")
+    .describe("create: refuse when the file exists; overwrite: replace the whole file; append: add at the end, on a line of its own"),
 });
 
 export const fileWrite = defineTool({
@@ -32,13 +35,21 @@ export const fileWrite = defineTool({
     const { path: real, data } = found.outcome;
     return { kind: "done", data: { path: real, workspace_relative: files.shown(real), ...data, warning: nesting(path, cwd) } };
   },
-  summary: ({ workspace_relative, bytes, created }) => `${created ? "new" : "wrote"} ${workspace_relative}, ${bytes.toLocaleString("en-US")} bytes`,
+  summary: ({ workspace_relative, bytes, created }) =>
+    `${created ? "new" : "wrote"} ${workspace_relative}, ${bytes.toLocaleString("en-US")} bytes`,
 });
 
 /** Pure, so that after a crash it gives the same again. */
-function plan(path: string, content: string, mode: Mode, before: Buffer | null): PlannedChange<{ mode: Mode; bytes: number; created: boolean }> {
+function plan(
+  path: string,
+  content: string,
+  mode: Mode,
+  before: Buffer | null,
+): PlannedChange<{ mode: Mode; bytes: number; created: boolean }> {
   if (mode === "create" && before !== null) {
-    throw new SomoraError("FILE_EXISTS", `${path} exists already (${before.length} bytes); mode create does not replace it.`, { hint: "Use mode overwrite to replace it, append to add to it, or file_patch to change a part." });
+    throw new SomoraError("FILE_EXISTS", `${path} exists already (${before.length} bytes); mode create does not replace it.`, {
+      hint: "Use mode overwrite to replace it, append to add to it, or file_patch to change a part.",
+    });
   }
   const text = Buffer.from(wellFormed(content), "utf8");
   const after = mode === "append" && before !== null ? Buffer.concat([before, Buffer.from(lineBreakFor(before)), text]) : text;
@@ -55,5 +66,7 @@ function lineBreakFor(before: Buffer): string {
 /** A path that begins with the folder's own name is mostly a slip. */
 function nesting(path: string, cwd: string): string | undefined {
   const own = basename(cwd);
-  return own !== "" && path.startsWith(`${own}/`) ? `The path begins with the folder's own name, so the file is now in ${own}/${own}. Leave the first part out if that was not meant.` : undefined;
+  return own !== "" && path.startsWith(`${own}/`)
+    ? `The path begins with the folder's own name, so the file is now in ${own}/${own}. Leave the first part out if that was not meant.`
+    : undefined;
 }

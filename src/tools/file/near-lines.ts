@@ -6,7 +6,10 @@ const LIKE = 0.6;
 const MOST_COMPARED = 20_000;
 const MOST_LENGTH = 300;
 
-export interface NearLine { line: number; why: "white space" | "like it" }
+export interface NearLine {
+  line: number;
+  why: "white space" | "like it";
+}
 
 /** Compares the first telling line of the wanted text. White space aside it is the same, or it is much like it; best first. */
 export function nearLines(lines: readonly string[], wanted: readonly string[]): NearLine[] {

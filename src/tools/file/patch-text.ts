@@ -7,7 +7,12 @@ import { SomoraError } from "../../protocol/errors.ts";
 import { alignLines } from "./align-lines.ts";
 import { nearLines } from "./near-lines.ts";
 
-export interface PatchData { replacements: number; bytes: number; strategy: "exact"; lines: { from: number; to: number } }
+export interface PatchData {
+  replacements: number;
+  bytes: number;
+  strategy: "exact";
+  lines: { from: number; to: number };
+}
 
 const MOST_SHOWN = 5;
 
@@ -17,9 +22,15 @@ export function patchText(path: string, file: Buffer, oldText: string, newText: 
   const fresh = normal(bytesOf(newText));
   if (wanted === fresh) {
     const onlyBreaks = oldText !== newText;
-    throw new SomoraError("PATCH_NO_CHANGE", `old_string and new_string are the same${onlyBreaks ? " but for their line breaks, which file_patch keeps as the file has them" : ""}; ${path} was not changed.`, {
-      hint: onlyBreaks ? "To change line breaks write the file as a whole with file_write." : "Give the text as it should become in new_string.",
-    });
+    throw new SomoraError(
+      "PATCH_NO_CHANGE",
+      `old_string and new_string are the same${onlyBreaks ? " but for their line breaks, which file_patch keeps as the file has them" : ""}; ${path} was not changed.`,
+      {
+        hint: onlyBreaks
+          ? "To change line breaks write the file as a whole with file_write."
+          : "Give the text as it should become in new_string.",
+      },
+    );
   }
   const original = file.toString("latin1");
   const text = normal(original);
@@ -40,7 +51,15 @@ export function patchText(path: string, file: Buffer, oldText: string, newText: 
   const after = Buffer.from(result, "latin1");
   const first = places[0] ?? 0;
   const line = lineAt(text, first);
-  return { after, data: { replacements: places.length, bytes: after.length, strategy: "exact", lines: { from: line, to: line + breaksIn(wanted.replace(/\n$/u, "")) } } };
+  return {
+    after,
+    data: {
+      replacements: places.length,
+      bytes: after.length,
+      strategy: "exact",
+      lines: { from: line, to: line + breaksIn(wanted.replace(/\n$/u, "")) },
+    },
+  };
 }
 
 function bytesOf(text: string): string {
@@ -140,23 +159,34 @@ function shown(latin: string): string {
 function notFound(path: string, text: string, wanted: string): SomoraError {
   const lines = text.split("\n");
   const near = nearLines(lines, wanted.split("\n")).map(({ line, why }) => ({ line, text: shown(lines[line - 1] ?? ""), why }));
-  const numbered = wanted.split("\n").filter((line) => line !== "").every((line) => /^\d+: /u.test(line));
-  return new SomoraError("PATCH_NOT_FOUND", `old_string is not in ${path}; nothing was changed.${near.length > 0 ? ` Nearest: ${near.map((entry) => `line ${entry.line}: ${entry.text}`).join(" | ")}` : ""}`, {
-    hint: numbered
-      ? "old_string begins with line numbers; they are file_read's and not in the file. Leave them out."
-      : near.some((entry) => entry.why === "white space")
-        ? "The nearest lines differ only in white space. Copy old_string exactly as file_read shows it, tabs and blanks included."
-        : "Read that part of the file again with file_read and copy old_string exactly.",
-    details: { near },
-  });
+  const numbered = wanted
+    .split("\n")
+    .filter((line) => line !== "")
+    .every((line) => /^\d+: /u.test(line));
+  return new SomoraError(
+    "PATCH_NOT_FOUND",
+    `old_string is not in ${path}; nothing was changed.${near.length > 0 ? ` Nearest: ${near.map((entry) => `line ${entry.line}: ${entry.text}`).join(" | ")}` : ""}`,
+    {
+      hint: numbered
+        ? "old_string begins with line numbers; they are file_read's and not in the file. Leave them out."
+        : near.some((entry) => entry.why === "white space")
+          ? "The nearest lines differ only in white space. Copy old_string exactly as file_read shows it, tabs and blanks included."
+          : "Read that part of the file again with file_read and copy old_string exactly.",
+      details: { near },
+    },
+  );
 }
 
 function ambiguous(path: string, text: string, places: readonly number[]): SomoraError {
   const lines = text.split("\n");
   const at = places.map((place) => lineAt(text, place));
   const near = at.slice(0, MOST_SHOWN).map((line) => ({ line, text: shown(lines[line - 1] ?? "") }));
-  return new SomoraError("PATCH_AMBIGUOUS", `old_string stands ${places.length} times in ${path}, at ${at.length > 1 ? "lines" : "line"} ${at.slice(0, 20).join(", ")}${at.length > 20 ? ", …" : ""}; nothing was changed.`, {
-    hint: "Add lines around it to old_string until it is the only one, or pass replace_all: true to change them all.",
-    details: { near, count: places.length },
-  });
+  return new SomoraError(
+    "PATCH_AMBIGUOUS",
+    `old_string stands ${places.length} times in ${path}, at ${at.length > 1 ? "lines" : "line"} ${at.slice(0, 20).join(", ")}${at.length > 20 ? ", …" : ""}; nothing was changed.`,
+    {
+      hint: "Add lines around it to old_string until it is the only one, or pass replace_all: true to change them all.",
+      details: { near, count: places.length },
+    },
+  );
 }

@@ -49,7 +49,8 @@ export function pageOf(text: string, offset: number, limit: number): TextPage {
 function summaryOf(total: number, offset: number, end: number, reason: "limit" | "size" | undefined): string {
   if (total === 0) return "The file is empty.";
   if (offset >= total) return `Offset ${offset} is past the end: the file has ${total} lines, valid offsets are 0 to ${total - 1}.`;
-  if (reason === "size") return `Lines ${offset + 1} to ${end} of ${total}; the page is full (${MOST_CONTENT} characters). Go on with offset ${end}.`;
+  if (reason === "size")
+    return `Lines ${offset + 1} to ${end} of ${total}; the page is full (${MOST_CONTENT} characters). Go on with offset ${end}.`;
   if (reason === "limit") return `Lines ${offset + 1} to ${end} of ${total}. Go on with offset ${end}.`;
   return `End of the file, ${total} ${total === 1 ? "line" : "lines"} in all.`;
 }

@@ -20,7 +20,15 @@ export const timeNow = defineTool({
     const date = `${parts["year"]}-${parts["month"]}-${parts["day"]}`;
     const time = `${parts["hour"]}:${parts["minute"]}:${parts["second"]}`;
     const utcOffset = offsetOf(parts["timeZoneName"] ?? "GMT");
-    return { iso: `${date}T${time}${utcOffset === "+00:00" ? "Z" : utcOffset}`, date, time, weekday: parts["weekday"] ?? "", timezone: zone, utcOffset, epochMs };
+    return {
+      iso: `${date}T${time}${utcOffset === "+00:00" ? "Z" : utcOffset}`,
+      date,
+      time,
+      weekday: parts["weekday"] ?? "",
+      timezone: zone,
+      utcOffset,
+      epochMs,
+    };
   },
   summary: ({ date, time, timezone }) => `${date} ${time} ${timezone}`,
 });
@@ -28,12 +36,24 @@ export const timeNow = defineTool({
 function partsAt(epochMs: number, timeZone: string): Partial<Record<string, string>> {
   try {
     const format = new Intl.DateTimeFormat("en-US", {
-      timeZone, calendar: "iso8601", hourCycle: "h23", weekday: "long", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "longOffset",
+      timeZone,
+      calendar: "iso8601",
+      hourCycle: "h23",
+      weekday: "long",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      timeZoneName: "longOffset",
     });
     return Object.fromEntries(format.formatToParts(epochMs).map(({ type, value }) => [type, value]));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new SomoraError("TOOL_INPUT_INVALID", `timezone: ${JSON.stringify(timeZone)} is no known time zone.`, { hint: "Use an IANA name such as Europe/Berlin, America/New_York or UTC, or leave it out." });
+    throw new SomoraError("TOOL_INPUT_INVALID", `timezone: ${JSON.stringify(timeZone)} is no known time zone.`, {
+      hint: "Use an IANA name such as Europe/Berlin, America/New_York or UTC, or leave it out.",
+    });
   }
 }
 

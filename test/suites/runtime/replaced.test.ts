@@ -4,7 +4,7 @@
  * a row that differs for having been interrupted.
  */
 import { describe, expect, it } from "vitest";
-import type { ActorBody, ActorHead } from "../../../src/actors/kernel/rows.ts";
+import { type ActorBody, readHead } from "../../../src/actors/kernel/rows.ts";
 import type { StoredRow } from "../../../src/ports/journal.port.ts";
 import type { HistoryRow } from "../../../src/protocol/history.ts";
 import { DiedOpening, Killer, openRuntimeWorld, Outside, reopenRuntime, type RuntimeWorld, type RuntimeWorldOptions } from "../../support/runtime-world.ts";
@@ -56,7 +56,7 @@ async function run(dieAt: number, mode: "drivers stay" | "both"): Promise<Run> {
 function boundaryOf(rows: readonly StoredRow[], now: number): Set<string> {
   const found = new Set<string>();
   for (const row of newest(rows, "actor")) {
-    const head = JSON.parse(row.head) as ActorHead;
+    const head = readHead(row.head);
     if (head.status === "down") continue;
     const body = JSON.parse(row.body ?? "{}") as ActorBody;
     for (const pending of body.pending) {

@@ -72,11 +72,19 @@ describe("a closed path", () => {
 });
 
 describe("the agent's own rules", () => {
-  for (const [what, path] of [["config.yaml", "to-config"], ["agent.yaml", "to-rules"]] as const) {
+  for (const [what, path] of [
+    ["config.yaml", "to-config"],
+    ["agent.yaml", "to-rules"],
+  ] as const) {
     it(`${what} can be read and not written, also through a link`, async () => {
       expect(dataOf(await test.call("file_read", { path }))["lines"]).toBe(1);
-      expect(errorOf(await test.call("file_write", { path, content: "x" }))).toMatchObject({ code: "PATH_DENIED", hint: expect.stringContaining("person") as string });
-      expect(errorOf(await test.call("file_patch", { path, old_string: "c", new_string: "x", replace_all: true })).code).toBe("PATH_DENIED");
+      expect(errorOf(await test.call("file_write", { path, content: "x" }))).toMatchObject({
+        code: "PATH_DENIED",
+        hint: expect.stringContaining("person") as string,
+      });
+      expect(errorOf(await test.call("file_patch", { path, old_string: "c", new_string: "x", replace_all: true })).code).toBe(
+        "PATH_DENIED",
+      );
     });
   }
 });
@@ -98,7 +106,10 @@ describe("a folder that is swapped for a link between check and use", () => {
     await mkdir(join(test.cwd, "swap"));
     await writeFile(join(test.cwd, "swap/f.txt"), "a");
     const scope = { ...test.request("file_write", {}), signal: new AbortController().signal, progress: () => {} };
-    const files = createCallFiles({ policy: createPathPolicy({ home: test.home, userHome: test.userHome }), clock: systemClock, queue: createQueues() }, scope);
+    const files = createCallFiles(
+      { policy: createPathPolicy({ home: test.home, userHome: test.userHome }), clock: systemClock, queue: createQueues() },
+      scope,
+    );
     const change = files.change("swap/f.txt", () => {
       renameSync(join(test.cwd, "swap"), join(test.cwd, "swapped"));
       symlinkSync(join(test.home, "store"), join(test.cwd, "swap"));
@@ -111,10 +122,18 @@ describe("a folder that is swapped for a link between check and use", () => {
   it("never shows a secret to reads and searches while another program swaps without a pause", async () => {
     await mkdir(join(test.cwd, "race"));
     await writeFile(join(test.cwd, "race/x.txt"), "open");
-    const swapper = spawn(process.execPath, ["-e", `const fs = require("fs"); for (;;) { fs.renameSync("race", "race-kept"); fs.symlinkSync(${JSON.stringify(join(test.home, "store"))}, "race"); fs.unlinkSync("race"); fs.renameSync("race-kept", "race"); }`], { cwd: test.cwd, stdio: "ignore" });
+    const swapper = spawn(
+      process.execPath,
+      [
+        "-e",
+        `const fs = require("fs"); for (;;) { fs.renameSync("race", "race-kept"); fs.symlinkSync(${JSON.stringify(join(test.home, "store"))}, "race"); fs.unlinkSync("race"); fs.renameSync("race-kept", "race"); }`,
+      ],
+      { cwd: test.cwd, stdio: "ignore" },
+    );
     try {
       const results: string[] = [];
-      for (let round = 0; round < 250; round += 1) results.push(JSON.stringify((await test.call("file_read", { path: "race/x.txt" })).output));
+      for (let round = 0; round < 250; round += 1)
+        results.push(JSON.stringify((await test.call("file_read", { path: "race/x.txt" })).output));
       expect(results.filter((text) => text.includes(SECRET))).toEqual([]);
       expect(results.some((text) => text.includes("open"))).toBe(true);
     } finally {
@@ -130,6 +149,9 @@ describe("an odd path", () => {
     });
   }
   it("of 5,000 characters is refused by the system, not by a crash", async () => {
-    expect(errorOf(await test.call("file_read", { path: "x".repeat(5_000) }))).toMatchObject({ code: "FILE_FAILED", message: expect.stringContaining("too long") as string });
+    expect(errorOf(await test.call("file_read", { path: "x".repeat(5_000) }))).toMatchObject({
+      code: "FILE_FAILED",
+      message: expect.stringContaining("too long") as string,
+    });
   });
 });

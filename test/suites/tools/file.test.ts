@@ -23,15 +23,31 @@ describe("file_read", () => {
   it("numbers only real lines, with and without a final newline", async () => {
     await writeFile(at("two.txt"), "a\nb\n");
     await writeFile(at("open.txt"), "a\nb");
-    for (const path of ["two.txt", "open.txt"]) expect(dataOf(await test.call("file_read", { path }))).toMatchObject({ lines: 2, content: "1: a\n2: b", range: { from: 1, to: 2 }, truncated: false, workspace_relative: path });
+    for (const path of ["two.txt", "open.txt"])
+      expect(dataOf(await test.call("file_read", { path }))).toMatchObject({
+        lines: 2,
+        content: "1: a\n2: b",
+        range: { from: 1, to: 2 },
+        truncated: false,
+        workspace_relative: path,
+      });
   });
   it("pages with exact offsets and absolute numbers", async () => {
     await writeFile(at("long.txt"), Array.from({ length: 5_000 }, (_, index) => `l${index + 1}`).join("\n"));
     const first = dataOf(await test.call("file_read", { path: "long.txt" }));
     expect([first["next_offset"], first["truncated_reason"], first["range"]]).toEqual([2_000, "limit", { from: 1, to: 2_000 }]);
     const last = dataOf(await test.call("file_read", { path: "long.txt", offset: 4_998 }));
-    expect([last["content"], last["truncated"], last["summary"]]).toEqual(["4999: l4999\n5000: l5000", false, "End of the file, 5000 lines in all."]);
-    expect(dataOf(await test.call("file_read", { path: "long.txt", offset: 9_000 }))).toMatchObject({ content: "", range: { from: 0, to: 0 }, truncated: false, summary: expect.stringContaining("0 to 4999") as string });
+    expect([last["content"], last["truncated"], last["summary"]]).toEqual([
+      "4999: l4999\n5000: l5000",
+      false,
+      "End of the file, 5000 lines in all.",
+    ]);
+    expect(dataOf(await test.call("file_read", { path: "long.txt", offset: 9_000 }))).toMatchObject({
+      content: "",
+      range: { from: 0, to: 0 },
+      truncated: false,
+      summary: expect.stringContaining("0 to 4999") as string,
+    });
   });
   it("cuts a long line with a mark and leaves the next one whole", async () => {
     await writeFile(at("wide.txt"), `${"x".repeat(5_000)}\nnext\n`);
@@ -47,16 +63,29 @@ describe("file_read", () => {
   });
   it("says that a file is empty", async () => {
     await writeFile(at("empty.txt"), "");
-    expect(dataOf(await test.call("file_read", { path: "empty.txt" }))).toMatchObject({ lines: 0, content: "", summary: "The file is empty." });
+    expect(dataOf(await test.call("file_read", { path: "empty.txt" }))).toMatchObject({
+      lines: 0,
+      content: "",
+      summary: "The file is empty.",
+    });
   });
   it("suggests near names for a file that is not there, none for nonsense", async () => {
-    expect(errorOf(await test.call("file_read", { path: "lomg.txt" }))).toMatchObject({ code: "FILE_NOT_FOUND", close: expect.arrayContaining(["long.txt"]) as string[] });
+    expect(errorOf(await test.call("file_read", { path: "lomg.txt" }))).toMatchObject({
+      code: "FILE_NOT_FOUND",
+      close: expect.arrayContaining(["long.txt"]) as string[],
+    });
     expect(errorOf(await test.call("file_read", { path: "zzzzqqqqwwww-k" }))["close"]).toBeUndefined();
   });
   it("points to the fitting tool for folders, pictures and binaries", async () => {
-    expect(errorOf(await test.call("file_read", { path: "." }))).toMatchObject({ code: "FILE_IS_FOLDER", hint: expect.stringContaining("file_list") as string });
+    expect(errorOf(await test.call("file_read", { path: "." }))).toMatchObject({
+      code: "FILE_IS_FOLDER",
+      hint: expect.stringContaining("file_list") as string,
+    });
     await writeFile(at("p.png"), Buffer.from("89504e470d0a1a0a00", "hex"));
-    expect(errorOf(await test.call("file_read", { path: "p.png" }))).toMatchObject({ code: "FILE_BINARY", message: expect.stringContaining("PNG") as string });
+    expect(errorOf(await test.call("file_read", { path: "p.png" }))).toMatchObject({
+      code: "FILE_BINARY",
+      message: expect.stringContaining("PNG") as string,
+    });
     await writeFile(at("b.bin"), Buffer.from([1, 0, 2]));
     expect(errorOf(await test.call("file_read", { path: "b.bin" })).code).toBe("FILE_BINARY");
   });
@@ -81,7 +110,10 @@ describe("file_write", () => {
   });
   it("refuses create on a file that is there and names the other modes", async () => {
     await writeFile(at("there.txt"), "old");
-    expect(errorOf(await test.call("file_write", { path: "there.txt", content: "new", mode: "create" }))).toMatchObject({ code: "FILE_EXISTS", hint: expect.stringContaining("append") as string });
+    expect(errorOf(await test.call("file_write", { path: "there.txt", content: "new", mode: "create" }))).toMatchObject({
+      code: "FILE_EXISTS",
+      hint: expect.stringContaining("append") as string,
+    });
     expect(await text("there.txt")).toBe("old");
   });
   it("appends on a line of its own, with the file's own line break", async () => {
@@ -116,19 +148,29 @@ describe("file_patch", () => {
   it("changes one place and reports line and diff", async () => {
     await writeFile(at("code.ts"), "one\r\ntwo\r\nthree");
     const result = await test.call("file_patch", { path: "code.ts", old_string: "two", new_string: "zwei" });
-    expect(dataOf(result)).toMatchObject({ replacements: 1, strategy: "exact", lines: { from: 2, to: 2 }, diff: expect.stringContaining("-two\n+zwei") as string });
+    expect(dataOf(result)).toMatchObject({
+      replacements: 1,
+      strategy: "exact",
+      lines: { from: 2, to: 2 },
+      diff: expect.stringContaining("-two\n+zwei") as string,
+    });
     expect(await text("code.ts")).toBe("one\r\nzwei\r\nthree");
     expect(result.changes).toMatchObject([{ kind: "changed", added: 1, removed: 1 }]);
   });
   it("leaves the file and no copy when it does not fit", async () => {
     const before = await readdir(join(test.home, "agents", "ada", "changes"));
-    expect(errorOf(await test.call("file_patch", { path: "code.ts", old_string: "nothing like it", new_string: "x" })).code).toBe("PATCH_NOT_FOUND");
+    expect(errorOf(await test.call("file_patch", { path: "code.ts", old_string: "nothing like it", new_string: "x" })).code).toBe(
+      "PATCH_NOT_FOUND",
+    );
     expect(errorOf(await test.call("file_patch", { path: "code.ts", old_string: "e", new_string: "x" })).code).toBe("PATCH_AMBIGUOUS");
     expect(errorOf(await test.call("file_patch", { path: "code.ts", old_string: "e", new_string: "e" })).code).toBe("PATCH_NO_CHANGE");
     expect(await readdir(join(test.home, "agents", "ada", "changes"))).toEqual(before);
   });
   it("names close files for one that is not there", async () => {
-    expect(errorOf(await test.call("file_patch", { path: "cod.ts", old_string: "a", new_string: "b" }))).toMatchObject({ code: "FILE_NOT_FOUND", close: expect.arrayContaining(["code.ts"]) as string[] });
+    expect(errorOf(await test.call("file_patch", { path: "cod.ts", old_string: "a", new_string: "b" }))).toMatchObject({
+      code: "FILE_NOT_FOUND",
+      close: expect.arrayContaining(["code.ts"]) as string[],
+    });
   });
   it("writes through a link that stays inside, and the link stays a link", async () => {
     await writeFile(at("target.txt"), "a");
@@ -142,7 +184,15 @@ describe("two writers of one file", () => {
   it("keeps all of 200 parallel edits of different lines by two agents", { timeout: 60_000 }, async () => {
     const lines = Array.from({ length: 200 }, (_, index) => `line ${index};`);
     await writeFile(at("shared.txt"), lines.join("\n"));
-    const results = await Promise.all(lines.map((line, index) => test.call("file_patch", { path: "shared.txt", old_string: line, new_string: `done ${index};` }, { agent: index % 2 === 0 ? "ada" : "bob" })));
+    const results = await Promise.all(
+      lines.map((line, index) =>
+        test.call(
+          "file_patch",
+          { path: "shared.txt", old_string: line, new_string: `done ${index};` },
+          { agent: index % 2 === 0 ? "ada" : "bob" },
+        ),
+      ),
+    );
     expect(results.every((result) => result.output.ok)).toBe(true);
     expect(await text("shared.txt")).toBe(lines.map((_, index) => `done ${index};`).join("\n"));
   });
@@ -151,7 +201,10 @@ describe("two writers of one file", () => {
     await writeFile(path, "mine\n");
     const time = new Date(1_700_000_000_000);
     await utimes(path, time, time);
-    const files = createCallFiles({ policy: createPathPolicy({ home: test.home, userHome: test.userHome }), clock: systemClock, queue: createQueues() }, { ...test.request("file_patch", {}), signal: new AbortController().signal, progress: () => {} });
+    const files = createCallFiles(
+      { policy: createPathPolicy({ home: test.home, userHome: test.userHome }), clock: systemClock, queue: createQueues() },
+      { ...test.request("file_patch", {}), signal: new AbortController().signal, progress: () => {} },
+    );
     const { writeFileSync, utimesSync } = await import("node:fs");
     const change = files.change(path, (before) => {
       writeFileSync(path, "ours\n");
@@ -162,7 +215,10 @@ describe("two writers of one file", () => {
     expect(await readFile(path, "utf8")).toBe("ours\n");
   });
   it("refuses when the file appeared meanwhile", async () => {
-    const files = createCallFiles({ policy: createPathPolicy({ home: test.home, userHome: test.userHome }), clock: systemClock, queue: createQueues() }, { ...test.request("file_write", {}), signal: new AbortController().signal, progress: () => {} });
+    const files = createCallFiles(
+      { policy: createPathPolicy({ home: test.home, userHome: test.userHome }), clock: systemClock, queue: createQueues() },
+      { ...test.request("file_write", {}), signal: new AbortController().signal, progress: () => {} },
+    );
     const { writeFileSync } = await import("node:fs");
     const change = files.change(at("new-one.txt"), () => {
       writeFileSync(at("new-one.txt"), "theirs");
@@ -219,7 +275,10 @@ describe("a file change after a crash", () => {
     const request = test.request("file_patch", { path: "crash.txt", old_string: "old", new_string: "new" });
     const result = await test.room.run(request, { signal: new AbortController().signal, progress: () => {} });
     const recovered = await test.room.recover(request);
-    expect(recovered).toMatchObject({ kind: "done", result: { output: result.output, changes: result.changes, filesWritten: result.filesWritten } });
+    expect(recovered).toMatchObject({
+      kind: "done",
+      result: { output: result.output, changes: result.changes, filesWritten: result.filesWritten },
+    });
   });
   it("has not started when there is no copy, or the file still is as before", async () => {
     await writeFile(at("crash2.txt"), "old\n");
@@ -248,7 +307,8 @@ describe("file_list and file_search", () => {
     await writeFile(at("tree/node_modules/x/index.ts"), "needle\n");
     await writeFile(at("tree/bin.dat"), Buffer.from([0, 1, 2]));
   });
-  const names = (data: Record<string, unknown>): string[] => (data["entries"] as { workspace_relative: string }[]).map((entry) => entry.workspace_relative);
+  const names = (data: Record<string, unknown>): string[] =>
+    (data["entries"] as { workspace_relative: string }[]).map((entry) => entry.workspace_relative);
 
   it("lists a level, hidden names left out", async () => {
     expect(names(dataOf(await test.call("file_list", { path: "tree" })))).toEqual(["tree/bin.dat", "tree/node_modules", "tree/src"]);
@@ -256,16 +316,26 @@ describe("file_list and file_search", () => {
   });
   it("lists everything below with folders on the way, ignored files left out where ripgrep is", async () => {
     const data = dataOf(await test.call("file_list", { path: "tree", recursive: true }));
-    if (data["note"] === undefined) expect(names(data)).toEqual(["tree/bin.dat", "tree/src", "tree/src/a.ts", "tree/src/deep", "tree/src/deep/b.md"]);
+    if (data["note"] === undefined)
+      expect(names(data)).toEqual(["tree/bin.dat", "tree/src", "tree/src/a.ts", "tree/src/deep", "tree/src/deep/b.md"]);
     else expect(data["note"]).toContain(".gitignore");
-    expect(names(dataOf(await test.call("file_list", { path: "tree", recursive: true, respect_gitignore: false })))).toContain("tree/node_modules/x/index.ts");
+    expect(names(dataOf(await test.call("file_list", { path: "tree", recursive: true, respect_gitignore: false })))).toContain(
+      "tree/node_modules/x/index.ts",
+    );
   });
   it("matches globs by name and by place", async () => {
     expect(names(dataOf(await test.call("file_list", { path: "tree", recursive: true, glob: "*.ts" })))).toEqual(["tree/src/a.ts"]);
-    expect(names(dataOf(await test.call("file_list", { path: "tree", recursive: true, glob: "src/*" })))).toEqual(["tree/src/a.ts", "tree/src/deep"]);
+    expect(names(dataOf(await test.call("file_list", { path: "tree", recursive: true, glob: "src/*" })))).toEqual([
+      "tree/src/a.ts",
+      "tree/src/deep",
+    ]);
   });
   it("says when there is more than the limit", async () => {
-    expect(dataOf(await test.call("file_list", { path: "tree", limit: 1 }))).toMatchObject({ count: 1, truncated: true, hint: expect.stringContaining("3 entries") as string });
+    expect(dataOf(await test.call("file_list", { path: "tree", limit: 1 }))).toMatchObject({
+      count: 1,
+      truncated: true,
+      hint: expect.stringContaining("3 entries") as string,
+    });
   });
   it("sorts by size and refuses a file or a missing folder", async () => {
     expect(names(dataOf(await test.call("file_list", { path: "tree/src", sortBy: "size" })))[0]).toBe("tree/src/deep");
@@ -286,16 +356,32 @@ describe("file_list and file_search", () => {
     await writeFile(at("tree/src/dots.txt"), "a.b\naxb\n");
     expect(dataOf(await test.call("file_search", { path: "tree", pattern: "a.b", regex: false }))["count"]).toBe(1);
     expect(dataOf(await test.call("file_search", { path: "tree", pattern: "a.b" }))["count"]).toBe(2);
-    expect(dataOf(await test.call("file_search", { path: "tree", pattern: "NEEDLE", case_insensitive: true, include: "*.md" }))["count"]).toBe(2);
-    expect(dataOf(await test.call("file_search", { path: "tree", pattern: "needle", files_only: true }))["files"]).toEqual(["tree/src/a.ts", "tree/src/deep/b.md"]);
+    expect(
+      dataOf(await test.call("file_search", { path: "tree", pattern: "NEEDLE", case_insensitive: true, include: "*.md" }))["count"],
+    ).toBe(2);
+    expect(dataOf(await test.call("file_search", { path: "tree", pattern: "needle", files_only: true }))["files"]).toEqual([
+      "tree/src/a.ts",
+      "tree/src/deep/b.md",
+    ]);
   });
   it("bounds hits, long lines and greedy matches", async () => {
     await writeFile(at("tree/wide.txt"), `${"a".repeat(30_000)}needle${"b".repeat(30_000)}\nneedle\n`);
-    const hit = (dataOf(await test.call("file_search", { path: "tree/wide.txt", pattern: "a+needleb+" }))["hits"] as { text: string; truncated: boolean }[])[0];
+    const hit = (
+      dataOf(await test.call("file_search", { path: "tree/wide.txt", pattern: "a+needleb+" }))["hits"] as {
+        text: string;
+        truncated: boolean;
+      }[]
+    )[0];
     expect([hit?.truncated, (hit?.text.length ?? 0) < 1_000]).toEqual([true, true]);
-    expect(dataOf(await test.call("file_search", { path: "tree/wide.txt", pattern: "needle", limit: 1 }))).toMatchObject({ count: 1, truncated: true });
+    expect(dataOf(await test.call("file_search", { path: "tree/wide.txt", pattern: "needle", limit: 1 }))).toMatchObject({
+      count: 1,
+      truncated: true,
+    });
   });
   it("explains a pattern that does not compile", async () => {
-    expect(errorOf(await test.call("file_search", { pattern: "(" }))).toMatchObject({ code: "SEARCH_PATTERN_INVALID", hint: expect.stringContaining("regex: false") as string });
+    expect(errorOf(await test.call("file_search", { pattern: "(" }))).toMatchObject({
+      code: "SEARCH_PATTERN_INVALID",
+      hint: expect.stringContaining("regex: false") as string,
+    });
   });
 });

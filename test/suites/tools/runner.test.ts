@@ -15,7 +15,10 @@ afterAll(() => test.end());
 
 describe("a call that is refused", () => {
   it("names close tools that the agent may use", async () => {
-    expect(errorOf(await test.call("file_raed", {}))).toMatchObject({ code: "TOOL_UNKNOWN", close: expect.arrayContaining(["file_read"]) as string[] });
+    expect(errorOf(await test.call("file_raed", {}))).toMatchObject({
+      code: "TOOL_UNKNOWN",
+      close: expect.arrayContaining(["file_read"]) as string[],
+    });
     expect(errorOf(await test.call("exce", {}, { agent: "bob" }))["close"] ?? []).not.toContain("exec");
   });
   it("says how a hidden tool is turned on", async () => {
@@ -54,7 +57,17 @@ describe("arguments", () => {
 
 describe("a listing", () => {
   it("offers what the rules leave, and everything to `all`", () => {
-    expect(test.room.all().map((tool) => tool.name)).toEqual(["time_now", "file_read", "file_write", "file_patch", "file_search", "file_list", "somora_docs_list", "somora_docs_read", "exec"]);
+    expect(test.room.all().map((tool) => tool.name)).toEqual([
+      "time_now",
+      "file_read",
+      "file_write",
+      "file_patch",
+      "file_search",
+      "file_list",
+      "somora_docs_list",
+      "somora_docs_read",
+      "exec",
+    ]);
     expect(test.room.offered("bob").map((tool) => tool.name)).toEqual(["time_now", "somora_docs_list", "somora_docs_read"]);
     expect(test.room.offered("ada").map((tool) => tool.name)).toContain("exec");
     expect(test.room.offered("nobody")).toEqual([]);
@@ -62,23 +75,40 @@ describe("a listing", () => {
   it("has a description for every tool and every field, and no field it does not name", () => {
     for (const tool of test.room.all()) {
       expect(tool.description.length, tool.name).toBeGreaterThan(40);
-      const schema = tool.inputSchema as { type: string; additionalProperties: boolean; properties: Record<string, { description?: string }> };
+      const schema = tool.inputSchema as {
+        type: string;
+        additionalProperties: boolean;
+        properties: Record<string, { description?: string }>;
+      };
       expect([schema.type, schema.additionalProperties]).toEqual(["object", false]);
-      for (const [field, property] of Object.entries(schema.properties)) expect(property.description ?? "", `${tool.name}.${field}`).not.toBe("");
+      for (const [field, property] of Object.entries(schema.properties))
+        expect(property.description ?? "", `${tool.name}.${field}`).not.toBe("");
     }
   });
   it("says which calls may be repeated", () => {
-    expect(test.room.all().filter((tool) => !test.room.isRepeatable(tool.name)).map((tool) => tool.name)).toEqual(["file_write", "file_patch", "exec"]);
+    expect(
+      test.room
+        .all()
+        .filter((tool) => !test.room.isRepeatable(tool.name))
+        .map((tool) => tool.name),
+    ).toEqual(["file_write", "file_patch", "exec"]);
     expect(test.room.isRepeatable("nothing")).toBe(false);
   });
   it("knows the limit a call asks for", () => {
-    expect([test.room.limitOf("exec", { command: "true" }), test.room.limitOf("exec", { command: "true", timeout_ms: 500 }), test.room.limitOf("time_now", {})]).toEqual([60_000, 500, 30_000]);
+    expect([
+      test.room.limitOf("exec", { command: "true" }),
+      test.room.limitOf("exec", { command: "true", timeout_ms: 500 }),
+      test.room.limitOf("time_now", {}),
+    ]).toEqual([60_000, 500, 30_000]);
   });
 });
 
 describe("a result over its cap", () => {
   it("is shortened, says so, and lies whole in a file that file_read may read", async () => {
-    await test.call("file_write", { path: "many.txt", content: Array.from({ length: 600 }, (_, index) => `needle ${index} ${'"\\'.repeat(230)}`).join("\n") });
+    await test.call("file_write", {
+      path: "many.txt",
+      content: Array.from({ length: 600 }, (_, index) => `needle ${index} ${'"\\'.repeat(230)}`).join("\n"),
+    });
     const cut = dataOf(await test.call("file_read", { path: "many.txt" }));
     expect(cut["truncated"]).toBe(true);
     expect(cut["original_size_chars"]).toBeGreaterThan(250_000);
@@ -112,17 +142,26 @@ describe("time_now", () => {
     expect(dataOf(await test.call("time_now", { timezone: "UTC" }))["iso"]).toMatch(/Z$/u);
   });
   it("names a time zone it does not know", async () => {
-    expect(errorOf(await test.call("time_now", { timezone: "Mars/Base" }))).toMatchObject({ code: "TOOL_INPUT_INVALID", message: expect.stringContaining("Mars/Base") as string });
+    expect(errorOf(await test.call("time_now", { timezone: "Mars/Base" }))).toMatchObject({
+      code: "TOOL_INPUT_INVALID",
+      message: expect.stringContaining("Mars/Base") as string,
+    });
   });
 });
 
 describe("the documentation", () => {
   it("lists its pages and reads one with or without .md", async () => {
-    expect(dataOf(await test.call("somora_docs_list", {}))).toMatchObject({ count: 1, pages: [{ name: "first-hour", title: "The first hour" }] });
+    expect(dataOf(await test.call("somora_docs_list", {}))).toMatchObject({
+      count: 1,
+      pages: [{ name: "first-hour", title: "The first hour" }],
+    });
     expect(dataOf(await test.call("somora_docs_read", { name: "first-hour.md" }))["content"]).toContain("Start it.");
   });
   it("refuses what is no page, with close names, wherever it leads", async () => {
-    expect(errorOf(await test.call("somora_docs_read", { name: "frist-hour" }))).toMatchObject({ code: "DOC_UNKNOWN", hint: expect.stringContaining("first-hour") as string });
+    expect(errorOf(await test.call("somora_docs_read", { name: "frist-hour" }))).toMatchObject({
+      code: "DOC_UNKNOWN",
+      hint: expect.stringContaining("first-hour") as string,
+    });
     expect(errorOf(await test.call("somora_docs_read", { name: "../home/key" })).code).toBe("DOC_UNKNOWN");
   });
 });

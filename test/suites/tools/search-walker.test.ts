@@ -39,24 +39,52 @@ const requests: Record<string, Partial<SearchRequest>> = {
   "in all but files of a glob": { pattern: "alpha", include: "!*.md" },
   "file names only": { pattern: "alpha", filesOnly: true },
   "with a limit": { pattern: "a", limit: 2 },
-  "nothing": { pattern: "zebra" },
+  nothing: { pattern: "zebra" },
 };
 
 describe("a search without ripgrep", () => {
   for (const [title, request] of Object.entries(requests)) {
     it(`answers like ripgrep: ${title}`, async (ctx) => {
       if (!hasRipgrep()) ctx.skip("ripgrep is not installed");
-      const whole: SearchRequest = { pattern: "", regex: true, path: test.cwd, limit: 50, include: null, caseInsensitive: false, context: 0, filesOnly: false, ...request };
-      const scope = { policy: createPathPolicy({ home: test.home, userHome: test.userHome }), agent: "ada", signal: new AbortController().signal };
-      const [byRipgrep, byWalker] = await Promise.all([searchFiles(scope, whole), searchFiles({ ...scope, ripgrep: "/no/such/rg" }, whole)]);
+      const whole: SearchRequest = {
+        pattern: "",
+        regex: true,
+        path: test.cwd,
+        limit: 50,
+        include: null,
+        caseInsensitive: false,
+        context: 0,
+        filesOnly: false,
+        ...request,
+      };
+      const scope = {
+        policy: createPathPolicy({ home: test.home, userHome: test.userHome }),
+        agent: "ada",
+        signal: new AbortController().signal,
+      };
+      const [byRipgrep, byWalker] = await Promise.all([
+        searchFiles(scope, whole),
+        searchFiles({ ...scope, ripgrep: "/no/such/rg" }, whole),
+      ]);
       expect([byRipgrep.by, byWalker.by]).toEqual(["ripgrep", "walker"]);
       expect({ ...byWalker, by: "any" }).toEqual({ ...byRipgrep, by: "any" });
     });
   }
   it("says that .gitignore was not honoured, and lists the same names else", async () => {
-    const scope = { policy: createPathPolicy({ home: test.home, userHome: test.userHome }), agent: "ada", signal: new AbortController().signal, ripgrep: "/no/such/rg" };
+    const scope = {
+      policy: createPathPolicy({ home: test.home, userHome: test.userHome }),
+      agent: "ada",
+      signal: new AbortController().signal,
+      ripgrep: "/no/such/rg",
+    };
     const listing = await listFolder(scope, test.cwd, { recursive: true, glob: null, respectGitignore: true, max: 100 });
     expect(listing.ignoreHonoured).toBe(false);
-    expect(listing.entries.map((entry) => entry.path.slice(test.cwd.length + 1)).sort()).toEqual(["src", "src/a.ts", "src/deep", "src/deep/b.md", "src/wide.txt"]);
+    expect(listing.entries.map((entry) => entry.path.slice(test.cwd.length + 1)).sort()).toEqual([
+      "src",
+      "src/a.ts",
+      "src/deep",
+      "src/deep/b.md",
+      "src/wide.txt",
+    ]);
   });
 });

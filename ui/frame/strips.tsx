@@ -1,0 +1,58 @@
+/** What is wrong with the house itself, above the place: broken configuration, a disk that takes nothing, held turns. */
+import { clockTime, type MarkName } from "../../src/client/index.ts";
+import { useClient, useServer } from "../hooks/use-client.ts";
+import { say } from "./toast.tsx";
+import { Mark } from "../marks/mark.tsx";
+import type { ReactNode } from "react";
+
+export function Strips() {
+  const client = useClient();
+  const server = useServer();
+  if (server === null) return null;
+  return (
+    <div className="[grid-area:strips] max-rail:z-2 max-rail:[grid-area:3/1/4/2]">
+      {server.store.state === "stalled" ? (
+        <Strip move="bad" mark="stuck">
+          The disk takes no commits since {clockTime(server.store.since)}
+          {server.store.reason === null ? "" : `: ${server.store.reason}`}. What was accepted waits; new messages are kept here; Stop still
+          works.
+        </Strip>
+      ) : null}
+      {server.config.errors.map((error) => (
+        <Strip key={`${error.file}:${error.line}:${error.key}`} move="bad" mark="failed">
+          <span className="font-mono">{error.file}</span>, line {error.line}: {error.message}
+          {error.allowed === "" || error.message.includes(error.allowed) ? "" : ` Allowed: ${error.allowed}.`}
+          {error.near === null || error.message.includes(error.near) ? "" : ` Did you mean ${error.near}?`} The last valid version stays in
+          force.
+        </Strip>
+      ))}
+      {server.held ? (
+        <Strip move="you" mark="held">
+          Turns are held: the server died three times within a minute of starting.{" "}
+          <button
+            type="button"
+            className="link"
+            onClick={() =>
+              void client.api.resume("/").catch((error: unknown) => say(error instanceof Error ? error.message : String(error)))
+            }
+          >
+            Let them go on
+          </button>
+        </Strip>
+      ) : null}
+    </div>
+  );
+}
+
+function Strip({ move, mark, children }: { move: "bad" | "you"; mark: MarkName; children: ReactNode }) {
+  return (
+    <div
+      className={`flex items-start gap-2 border-b px-4 py-1.5 text-small ${move === "bad" ? "border-bad-line bg-bad-tint" : "border-you-line bg-you-tint"}`}
+      data-move={move}
+      role="alert"
+    >
+      <Mark name={mark} className="mt-px" />
+      <p className="min-w-0 flex-1 [overflow-wrap:anywhere]">{children}</p>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+/** The living tree, built once per change for everyone who shows a part of it. */
+import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { buildTree, Departed, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
+import { sessionAddress } from "../../src/protocol/ids.ts";
+import type { SessionView } from "../../src/protocol/session-view.ts";
+import { useActors, useClient, useFrozenAt } from "./use-client.ts";
+
+export const TreeContext = createContext<TreeNode[]>([]);
+export const useTree = (): TreeNode[] => useContext(TreeContext);
+
+/** For the frame only: builds it. Sentences with spans are made anew by whoever shows them. */
+export function useBuiltTree(open: { agent: string; session: string } | null): TreeNode[] {
+  const voice = useVoice(open);
+  const actors = useActors();
+  const frozenAt = useFrozenAt();
+  const departed = useRef<Departed>(null);
+  departed.current ??= new Departed();
+  const [tick, setTick] = useState(0);
+  const now = frozenAt ?? Date.now();
+  const taken = useMemo(() => departed.current?.take(actors, now) ?? { actors, gone: new Set<string>() }, [actors, tick]); // eslint-disable-line react-hooks/exhaustive-deps
+  useEffect(() => {
+    if (taken.gone.size === 0 || frozenAt !== null) return undefined;
+    const timer = setTimeout(() => setTick((count) => count + 1), 2500);
+    return () => clearTimeout(timer);
+  }, [taken, frozenAt]);
+  return useMemo(() => buildTree(taken.actors, now, taken.gone, voice), [taken, voice]); // eslint-disable-line react-hooks/exhaustive-deps
+}
+
+const NOTHING: Readable<TopicState<SessionView> | null> = { getSnapshot: () => null, subscribe: () => () => undefined };
+
+/** Changes only when the open conversation's mark does, not with every piece of its text. */
+function useVoice(open: { agent: string; session: string } | null): Voice | null {
+  const client = useClient();
+  const [agent, session] = [open?.agent, open?.session];
+  const store = useMemo(
+    () => (agent === undefined || session === undefined ? NOTHING : client.session(agent, session)),
+    [client, agent, session],
+  );
+  const last = useRef<Voice | null>(null);
+  return useSyncExternalStore(store.subscribe, () => {
+    const view = store.getSnapshot()?.view ?? null;
+    if (view?.active === null || view === null) return (last.current = null);
+    const said = sentenceOf({ session: view, now: Date.now() });
+    const address = sessionAddress(view.agent, view.session);
+    if (last.current?.said.mark !== said.mark || last.current.address !== address) last.current = { address, said };
+    return last.current;
+  });
+}
+
+export function findNode(roots: readonly TreeNode[], address: string): TreeNode | null {
+  for (const node of roots) {
+    if (node.address === address) return node;
+    if (address.startsWith(`${node.address}/`)) {
+      const found = findNode(node.children, address);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+}
