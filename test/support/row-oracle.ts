@@ -20,7 +20,18 @@ export function wrongRows(rows: readonly Row[]): string[] {
   const keys = new Set<string>();
   const downs = new Map<string, number>();
   let sends = 0;
+  /** K3: mail on its way, by event id; gone when it was handled or may have been refused. */
+  const underway = new Map<string, string>();
+  /** By life: naps asked for, naps ended, and whether one is due. */
+  const naps = new Map<string, { asked: number; woke: number; open: boolean }>();
   for (const commit of commits(rows)) {
+    // The receiver's row may stand before the sender's.
+    for (const row of commit) {
+      if (row.kind !== "actor") continue;
+      const head = JSON.parse(row.head) as Head;
+      for (const step of (JSON.parse(row.body ?? "{}") as Body).story ?? []) for (const id of step.sent) sentTo.set(id, { from: head.address, birth: head.birth, order: (sends += 1) });
+    }
+    const downsNow: { of: string; birth: string; by: string }[] = [];
     for (const row of commit) {
       if (row.kind !== "actor") continue;
       const head = { parent: null, watches: [], timers: [], fence: null, restarts: 0, ...(JSON.parse(row.head) as object) } as unknown as Head;
@@ -30,7 +41,12 @@ export function wrongRows(rows: readonly Row[]): string[] {
         const before = handled.get(step.id);
         if (before !== undefined) wrong.push(`K1/P9: ${head.address} handled ${step.id} (${step.event.type}) again; first at ${before}`);
         handled.set(step.id, head.address);
-        for (const id of step.sent) sentTo.set(id, { from: head.address, birth: head.birth, order: (sends += 1) });
+        underway.delete(step.id);
+        const life = `${head.address}#${head.birth}`;
+        const nap = naps.get(life) ?? { asked: 0, woke: 0, open: false };
+        if (step.event.type === "sleep" && !step.crashed) naps.set(life, { ...nap, asked: nap.asked + 1, open: true });
+        if (step.event.type === "mail" && step.event["text"] === "woke") naps.set(life, { ...nap, woke: nap.woke + 1, open: false });
+        if (step.event.type === "forward") for (const id of step.sent) underway.set(id, String(step.event["to"]));
         const sent = sentTo.get(step.id);
         if (sent && step.from.startsWith("/")) {
           // K4: from one sender to one receiver in the order they were sent.
@@ -43,6 +59,7 @@ export function wrongRows(rows: readonly Row[]): string[] {
           const print = `${head.address}#${head.birth} ${String(step.event["address"])}#${step.event["birth"]}`;
           downs.set(print, (downs.get(print) ?? 0) + 1);
           over.add(print);
+          downsNow.push({ of: String(step.event["address"]), birth: step.event["birth"], by: head.address });
         }
       }
       for (const pending of body.pending ?? []) {
@@ -60,10 +77,32 @@ export function wrongRows(rows: readonly Row[]): string[] {
         actors.set(head.address, { head, body });
       }
     }
+    for (const { of, birth, by } of downsNow) if (actors.get(of)?.head.birth === birth) wrong.push(`K7: ${by} heard the down of ${of}, which lives with that birth`);
+    for (const [id, to] of underway) {
+      const actor = actors.get(to);
+      if (!actor || held(actors, to)) underway.delete(id);
+      else if (!actor.body.mail?.some((mail) => mail.id === id) && !handled.has(id)) wrong.push(`K3: ${id} to ${to} is nowhere`);
+    }
+    for (const [life, nap] of naps) {
+      const address = life.slice(0, life.indexOf("#"));
+      const actor = actors.get(address);
+      if (nap.woke > nap.asked) wrong.push(`the timer of ${life} fired ${nap.woke} times for ${nap.asked}`);
+      if (!actor || `${address}#${actor.head.birth}` !== life || held(actors, address)) naps.set(life, { ...nap, open: false });
+      else if (nap.open && !actor.head.timers.some(({ id }) => id === "nap")) wrong.push(`the timer of ${life} is nowhere`);
+    }
     wrong.push(...wrongCut(actors));
   }
   for (const [print, times] of downs) if (times > 1) wrong.push(`K7: ${print.replace(" ", " heard the down of ")} ${times} times`);
   return [...new Set(wrong)];
+}
+
+/** A fence, a parked or an ending one at or above: mail and timers may be refused there. */
+function held(actors: ReadonlyMap<string, Actor>, address: string): boolean {
+  for (const { head } of actors.values()) {
+    if (!(address === head.address || head.address === "/" || address.startsWith(`${head.address}/`))) continue;
+    if (head.fence || head.status !== "live") return true;
+  }
+  return false;
 }
 
 /** The state after one commit. */

@@ -108,7 +108,10 @@ function applyOne(core: Core, heap: TimerHeap, actor: Actor, effect: Effect, fin
       const { address } = effect.params;
       const target = core.actors.get(address);
       if (target) return watch(core, actor, target);
-      return deliverDown(core, actor, core.tombstones.get(address) ?? { address, birth: "", reason: { kind: "gone" }, output: null, lost: [] });
+      const stone = core.tombstones.get(address);
+      // One that waits unread is the one that is due (K7): to look again does not double it.
+      if (stone && actor.mail.some((mail) => mail.class === "down" && mail.from === address && mail.event["birth"] === stone.birth)) return;
+      return deliverDown(core, actor, stone ?? { address, birth: "", reason: { kind: "gone" }, output: null, lost: [] });
     }
     case "unwatch": {
       const { address } = effect.params;

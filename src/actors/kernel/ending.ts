@@ -270,16 +270,19 @@ export function deliverDown(core: Core, watcher: Actor, stone: Tombstone | { add
     event: { type: "down", address: stone.address, birth: stone.birth, reason: stone.reason, output: stone.output, lost: stone.lost },
     ...(core.cause === null ? {} : { cause: core.cause }),
   };
-  // One that waits unread is the one that is due (K7): to look again does not double it.
-  if (watcher.mail.some((waiting) => waiting.class === "down" && waiting.from === stone.address && waiting.event["birth"] === stone.birth)) return;
-  let at = 0;
-  watcher.mail.forEach((waiting, index) => {
-    if (waiting.from === stone.address || waiting.class === "start" || waiting.class === "resumed" || waiting.class === "stopped" || waiting.class === "stop" || waiting.class === "down") at = index + 1;
-  });
+  // From behind: of many children that end at once each finds its place at the first look (K13).
+  let at = watcher.mail.length;
+  while (at > 0 && !goesBefore(watcher.mail[at - 1] as Mail, stone.address)) at -= 1;
   watcher.mail.splice(at, 0, mail);
   markDirty(core, watcher);
   makeReady(core, watcher);
 }
+
+function goesBefore(waiting: Mail, address: Address): boolean {
+  return waiting.from === address || FIRST.has(waiting.class);
+}
+
+const FIRST: ReadonlySet<Mail["class"]> = new Set(["start", "resumed", "stopped", "stop", "down"]);
 
 /** An idle fence is lifted in the commit of the last `down` below it; what was suspended goes on. */
 export function liftIfThrough(core: Core, root: Actor): void {
