@@ -3,14 +3,23 @@ import { clockTime, type MarkName } from "../../src/client/index.ts";
 import { useClient, useServer } from "../hooks/use-client.ts";
 import { say } from "./toast.tsx";
 import { Mark } from "../marks/mark.tsx";
-import type { ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 
 export function Strips() {
   const client = useClient();
   const server = useServer();
+  const box = useRef<HTMLDivElement>(null);
+  // On the phone the places lie below the strips; they begin as much lower as the strips are high.
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => document.documentElement.style.setProperty("--h-strips", `${element.offsetHeight}px`));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [server === null]); // eslint-disable-line react-hooks/exhaustive-deps
   if (server === null) return null;
   return (
-    <div className="[grid-area:strips] max-rail:z-2 max-rail:[grid-area:3/1/4/2]">
+    <div ref={box} className="[grid-area:strips] max-rail:z-2 max-rail:[grid-area:3/1/4/2]">
       {server.store.state === "stalled" ? (
         <Strip move="bad" mark="stuck">
           The disk takes no commits since {clockTime(server.store.since)}

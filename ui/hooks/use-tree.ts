@@ -1,6 +1,6 @@
 /** The living tree, built once per change for everyone who shows a part of it. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { buildTree, Departed, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
+import { buildTree, callEnd, Departed, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { SessionView } from "../../src/protocol/session-view.ts";
 import { useActors, useClient, useFrozenAt } from "./use-client.ts";
@@ -10,7 +10,9 @@ export const useTree = (): TreeNode[] => useContext(TreeContext);
 
 /** For the frame only: builds it. Sentences with spans are made anew by whoever shows them. */
 export function useBuiltTree(open: { agent: string; session: string } | null): TreeNode[] {
-  const voice = useVoice(open);
+  const store = useOpenStore(open);
+  const voice = useVoice(store);
+  const rows = useSyncExternalStore(store.subscribe, () => store.getSnapshot()?.view?.rows);
   const actors = useActors();
   const frozenAt = useFrozenAt();
   const departed = useRef<Departed>(null);
@@ -23,19 +25,24 @@ export function useBuiltTree(open: { agent: string; session: string } | null): T
     const timer = setTimeout(() => setTick((count) => count + 1), 2500);
     return () => clearTimeout(timer);
   }, [taken, frozenAt]);
-  return useMemo(() => buildTree(taken.actors, now, taken.gone, voice), [taken, voice]); // eslint-disable-line react-hooks/exhaustive-deps
+  return useMemo(
+    () => buildTree(taken.actors, now, taken.gone, voice, (actor) => callEnd(store.getSnapshot()?.view ?? null, actor)),
+    [taken, voice, store, taken.gone.size === 0 ? null : rows],
+  ); // eslint-disable-line react-hooks/exhaustive-deps
 }
 
-const NOTHING: Readable<TopicState<SessionView> | null> = { getSnapshot: () => null, subscribe: () => () => undefined };
+const NOTHING: SessionStore = { getSnapshot: () => null, subscribe: () => () => undefined };
 
-/** Changes only when the open conversation's mark does, not with every piece of its text. */
-function useVoice(open: { agent: string; session: string } | null): Voice | null {
+type SessionStore = Readable<TopicState<SessionView> | null>;
+
+function useOpenStore(open: { agent: string; session: string } | null): SessionStore {
   const client = useClient();
   const [agent, session] = [open?.agent, open?.session];
-  const store = useMemo(
-    () => (agent === undefined || session === undefined ? NOTHING : client.session(agent, session)),
-    [client, agent, session],
-  );
+  return useMemo(() => (agent === undefined || session === undefined ? NOTHING : client.session(agent, session)), [client, agent, session]);
+}
+
+/** Changes only when the open conversation's mark does, not with every piece of its text. */
+function useVoice(store: SessionStore): Voice | null {
   const last = useRef<Voice | null>(null);
   return useSyncExternalStore(store.subscribe, () => {
     const view = store.getSnapshot()?.view ?? null;

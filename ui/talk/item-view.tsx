@@ -17,9 +17,9 @@ export interface ItemContext extends CallContext {
 export const ItemView = memo(function ItemView({ item, context }: { item: Item; context: ItemContext }) {
   switch (item.kind) {
     case "said":
-      return <Said row={item.row} />;
+      return <Said row={item.row} after={item.after} />;
     case "text":
-      return item.interrupted ? (
+      return item.superseded ? (
         <Attempt text={item.text} attempt={item.attempt} />
       ) : (
         <Entry>
@@ -64,7 +64,7 @@ function Entry({ time, tight = false, children }: { time?: number; tight?: boole
   );
 }
 
-function Said({ row }: { row: Extract<Item, { kind: "said" }>["row"] }) {
+function Said({ row, after }: Pick<Extract<Item, { kind: "said" }>, "row" | "after">) {
   const { text, steer, origin } = row.data;
   const other = origin.kind !== "human";
   return (
@@ -77,6 +77,7 @@ function Said({ row }: { row: Extract<Item, { kind: "said" }>["row"] }) {
           <div className="mb-0.5 flex items-center gap-1.5 text-tiny text-ink-3">
             <Icon name="steer" className="!size-3.5" />
             You steered at {clockTime(row.at)}
+            {after === null ? "" : `, after ${after}`}
           </div>
         ) : null}
         {text}
