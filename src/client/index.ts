@@ -1,10 +1,10 @@
 /** The live client without React: what page, command line and terminal client stand on. */
 export { RequestFailed } from "./api.ts";
-export { callEnd } from "./call-ends.ts";
+export { callEnd, endedCalls } from "./call-ends.ts";
 export { createClient, type Client, type ClientOptions } from "./client.ts";
 export { Departed } from "./departed.ts";
 export { Link, type LinkState } from "./link.ts";
-export type { MarkName, Move, Saying } from "./marks.ts";
+export { urgency, type MarkName, type Move, type Saying } from "./marks.ts";
 export { unseen, type Outgoing } from "./outbox.ts";
 export { ofEnd, sentenceOf, type Seen } from "./sentence.ts";
 export { Notifier, type Readable } from "./store.ts";

@@ -1,8 +1,9 @@
 /** The living tree, built once per change for everyone who shows a part of it. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { buildTree, callEnd, Departed, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
+import { buildTree, callEnd, Departed, endedCalls, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { SessionView } from "../../src/protocol/session-view.ts";
+import { aboutOf } from "../talk/call-words.ts";
 import { useActors, useClient, useFrozenAt } from "./use-client.ts";
 
 export const TreeContext = createContext<TreeNode[]>([]);
@@ -20,14 +21,22 @@ export function useBuiltTree(open: { agent: string; session: string } | null): T
   const [tick, setTick] = useState(0);
   const now = frozenAt ?? Date.now();
   const taken = useMemo(() => departed.current?.take(actors, now) ?? { actors, gone: new Set<string>() }, [actors, tick]); // eslint-disable-line react-hooks/exhaustive-deps
+  const shown = useMemo(() => {
+    const past = endedCalls(store.getSnapshot()?.view ?? null, now, aboutOf);
+    const told = new Set(past.map((actor) => actor.detail["callId"]));
+    const alive = new Set(taken.actors.filter((actor) => !taken.gone.has(actor.address)).map((actor) => actor.detail["callId"]));
+    const kept = taken.actors.filter((actor) => !taken.gone.has(actor.address) || !told.has(actor.detail["callId"]));
+    const added = past.filter((actor) => !alive.has(actor.detail["callId"]));
+    return { actors: [...kept, ...added], gone: new Set([...taken.gone, ...added.map((actor) => actor.address)]) };
+  }, [taken, store, rows]); // eslint-disable-line react-hooks/exhaustive-deps
   useEffect(() => {
-    if (taken.gone.size === 0 || frozenAt !== null) return undefined;
+    if (shown.gone.size === 0 || frozenAt !== null) return undefined;
     const timer = setTimeout(() => setTick((count) => count + 1), 2500);
     return () => clearTimeout(timer);
-  }, [taken, frozenAt]);
+  }, [shown, frozenAt]);
   return useMemo(
-    () => buildTree(taken.actors, now, taken.gone, voice, (actor) => callEnd(store.getSnapshot()?.view ?? null, actor)),
-    [taken, voice, store, taken.gone.size === 0 ? null : rows],
+    () => buildTree(shown.actors, now, shown.gone, voice, (actor) => callEnd(store.getSnapshot()?.view ?? null, actor)),
+    [shown, voice, store],
   ); // eslint-disable-line react-hooks/exhaustive-deps
 }
 

@@ -1,6 +1,6 @@
 /** One row of the conversation. */
 import { memo, useState, type ReactNode } from "react";
-import { atTime, clockTime, count, grouped, type Item, money, ofEnd, spanWords } from "../../src/client/index.ts";
+import { atTime, clockTime, count, grouped, type Item, money, ofEnd, shortSpan, spanWords } from "../../src/client/index.ts";
 import type { Origin } from "../../src/protocol/history.ts";
 import { CopyButton } from "../frame/copy.tsx";
 import { Icon, type IconName } from "../marks/icon.tsx";
@@ -202,7 +202,7 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
           data-move={said.move}
         >
           <p className="[overflow-wrap:anywhere] text-ink">{said.sentence}</p>
-          {data.error?.hint === undefined ? null : <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>}
+          {data.error?.hint === undefined || !item.newest || data.error.hint === "Try again." ? null : <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>}
           {item.newest && turnId !== null && context.activeTurn === null ? (
             <div className="mt-1.5 flex flex-wrap gap-2">
               {failed || data.outcomeReason === "cut" ? (
@@ -228,7 +228,7 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
         </span>
         {data.outcome === "cancelled" ? <span>{said.sentence.replace(/\.$/u, "").replace(/^C/u, "c")}</span> : null}
         {(data.toolCalls ?? 0) > 0 ? <span>{count(data.toolCalls ?? 0, "tool")}</span> : null}
-        {data.ms === undefined ? null : <span>{data.ms < 10_000 ? `${(data.ms / 1000).toFixed(1)} s` : spanWords(data.ms)}</span>}
+        {data.ms === undefined ? null : <span>{data.ms < 10_000 ? shortSpan(data.ms) : spanWords(data.ms)}</span>}
         {usage.input + usage.cacheRead + usage.cacheWrite + usage.output === 0 ? null : (
           <span title={tokens}>
             {grouped(usage.input + usage.cacheRead + usage.cacheWrite)} in, {grouped(usage.output)} out
