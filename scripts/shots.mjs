@@ -19,7 +19,6 @@ const LONG_SESSION = "Jahresabschluss-Vorbereitung-mit-Lieferantenabgleich-Teil-
 
 const { openHouse, LONG_AGENT } = (await runnerImport(`${root}test/support/real-house.ts`)).module;
 const { openLine } = (await runnerImport(`${root}test/support/cut-line.ts`)).module;
-const { poisonedCharts } = (await runnerImport(`${root}test/support/poison.ts`)).module;
 
 const STOP = "main button[title='Esc Esc']";
 const say = async (page, text) => {
@@ -116,7 +115,7 @@ const SHOTS = [
     theme: "light",
     bare: true,
     pace: 0,
-    replace: { charts: poisonedCharts((chart, event) => chart === "session" && event.type === "down") },
+    isPoison: (chart, event) => chart === "session" && event.type === "down",
     run: async ({ page }) => {
       await open(page, "mishap");
       await say(page, "hello");
@@ -263,7 +262,7 @@ async function dead({ page, line }) {
 }
 
 async function take(browser, shot, theme) {
-  const house = await openHouse({ bare: shot.bare ?? false, ...(shot.pace === undefined ? {} : { pace: shot.pace }), ...(shot.replace === undefined ? {} : { replace: shot.replace }) });
+  const house = await openHouse({ bare: shot.bare ?? false, ...(shot.pace === undefined ? {} : { pace: shot.pace }), ...(shot.isPoison === undefined ? {} : { isPoison: shot.isPoison }) });
   const line = await openLine(house.somora.url);
   const phone = shot.size === PHONE;
   const context = await browser.newContext({ viewport: shot.size, colorScheme: theme, deviceScaleFactor: phone ? 1.5 : 1, hasTouch: phone, reducedMotion: "reduce" });

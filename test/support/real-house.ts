@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openSettings } from "../../src/config/index.ts";
-import { openSomora, type Somora, type SomoraOptions } from "../../src/main/somora.ts";
+import { openSomora, type Somora } from "../../src/main/somora.ts";
+import { poisonedCharts, type PoisonEvent } from "./poison.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 export const LONG_AGENT = "Bestandsabgleich_und_Ressourcenplanung_Herbstkatalog_2026-CH";
@@ -72,7 +73,7 @@ async function addMarlow(folder: string, workspace: string): Promise<void> {
       'until [ -e go ]; do sleep 0.05; done\necho "61 titles are in both lists"\necho " 4 prices differ         list 2 Nov, catalogue 19 Oct"\necho " 3 titles have no price  978-3-907114-18-2, -26-7, -31-1"\n',
     "build.sh": "echo begun >> builds\nuntil [ -e go ]; do sleep 0.05; done\nprintf 'packed 12 files'\n",
     "stock.mjs":
-      'import { writeFileSync } from "node:fs";\nconst lines = Array.from({ length: 4000 }, (_, at) => `${String(at + 1).padStart(4, "0")}  978-3-907114-${String((at * 7) % 100).padStart(2, "0")}-${at % 10}  ${at % 131 === 7 ? "FEHLT im Lager Süd" : "vorhanden"}`);\nwriteFileSync("stock.txt", `${lines.join("\\n")}\\n`);\nconsole.log(lines.join("\\n"));\n',
+      'import { writeFileSync } from "node:fs";\nconst lines = Array.from({ length: 4000 }, (_, at) => `${String(at + 1).padStart(4, "0")} ${at % 131 === 7 ? "FEHLT" : "da"}`);\nwriteFileSync("stock.txt", `${lines.join("\\n")}\\n`);\nconsole.log(lines.join("\\n"));\n',
   };
   for (const [path, text] of Object.entries(files)) {
     await mkdir(join(workspace, path, ".."), { recursive: true });
@@ -85,9 +86,9 @@ export interface House extends Stage {
   close(): Promise<void>;
 }
 
-/** The server in this process; `HOME` of this process is the stage's while it is open. */
-export async function openHouse(options: StageOptions & Pick<SomoraOptions, "replace"> & { stage?: Stage } = {}): Promise<House> {
-  const stage = options.stage ?? (await makeStage(options));
+/** The server in this process, its charts poisoned where `isPoison` says so; `HOME` of this process is the stage's while it is open. */
+export async function openHouse(options: StageOptions & { isPoison?: (chart: string, event: PoisonEvent) => boolean } = {}): Promise<House> {
+  const stage = await makeStage(options);
   process.env["HOME"] = stage.base;
   const somora = await openSomora({
     home: stage.folder,
@@ -96,7 +97,7 @@ export async function openHouse(options: StageOptions & Pick<SomoraOptions, "rep
     fatal: (reason) => {
       throw new Error(`the server of the page tests cannot go on: ${reason}`);
     },
-    ...(options.replace === undefined ? {} : { replace: options.replace }),
+    ...(options.isPoison === undefined ? {} : { replace: { charts: poisonedCharts(options.isPoison) } }),
   });
   return {
     ...stage,

@@ -29,7 +29,10 @@ export function Strips() {
       ) : null}
       {server.config.errors.map((error) => (
         <Strip key={`${error.file}:${error.line}:${error.key}`} move="bad" mark="failed">
-          <span className="font-mono">{error.file}</span>, line {error.line}: {error.message}
+          <span className="font-mono" title={error.file}>
+            {error.file.split("/").slice(error.file.includes("/agents/") ? -2 : -1).join("/")}
+          </span>
+          , line {error.line}: {coded(error.message.replace(/^\S+:\d+: /u, ""))}
           {error.allowed === "" || error.message.includes(error.allowed) ? "" : ` Allowed: ${error.allowed}.`}
           {error.near === null || error.message.includes(error.near) ? "" : ` Did you mean ${error.near}?`} The last valid version stays in
           force.
@@ -52,6 +55,18 @@ export function Strips() {
     </div>
   );
 }
+
+/** What stands between backticks as code. */
+const coded = (text: string): ReactNode[] =>
+  text.split("`").map((part, at) =>
+    at % 2 === 0 ? (
+      part
+    ) : (
+      <code key={at} className="font-mono">
+        {part}
+      </code>
+    ),
+  );
 
 function Strip({ move, mark, children }: { move: "bad" | "you"; mark: MarkName; children: ReactNode }) {
   return (

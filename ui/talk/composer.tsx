@@ -110,7 +110,7 @@ export function Composer({ handle, agent, session, state, running, after, waitin
         ref={field}
         rows={1}
         value={text}
-        placeholder={`Message to ${middle(agent, 32)}`}
+        placeholder={`Message to ${middle(agent, 24)}`}
         aria-label={`Message to ${agent}`}
         enterKeyHint="send"
         className="quiet-scroll block max-h-[40vh] min-h-9 w-full resize-none bg-transparent px-3.5 pt-2.5 pb-1 text-prose leading-[1.375rem] field-sizing-content placeholder:text-ink-3 focus-visible:outline-none"
