@@ -1,13 +1,9 @@
-/** Watches one topic of `/live`; after a drop it watches again from the last frame it passed on. */
+/** Watches one topic of `/live` through the client every skin uses: a dropped line, a gap and another epoch are its matter. */
 import { WebSocket } from "ws";
-import { z } from "zod";
+import { Link, Notifier, realTime, Topic, type OpenSocket, type Socket } from "../client/index.ts";
+import type { Frame } from "../protocol/frames.ts";
 import type { Api } from "./api.ts";
 
-const messageSchema = z.union([
-  z.object({ topic: z.string(), seq: z.string(), type: z.string(), at: z.number().optional(), data: z.unknown() }),
-  z.object({ type: z.literal("error"), code: z.string(), message: z.string() }),
-  z.object({ type: z.literal("pong") }),
-]);
 export interface LiveFrame {
   type: string;
   at: number;
@@ -20,43 +16,38 @@ export interface LiveWatch {
   close(): void;
 }
 
-const AGAIN_MS = 500;
-
-export function watchTopic(api: Api, topic: string, onFrame: (frame: LiveFrame) => void): LiveWatch {
-  let since: string | undefined;
-  let socket: WebSocket | null = null;
-  let timer: NodeJS.Timeout | null = null;
-  let closed = false;
-  const ready = new Promise<void>((resolve, reject) => {
-    const open = (): void => {
-      socket = new WebSocket(`${api.url.replace(/^http/, "ws")}/live`, { headers: { authorization: `Bearer ${api.key}` } });
-      socket.on("open", () => socket?.send(JSON.stringify({ op: "watch", topic, ...(since === undefined ? {} : { since }) })));
-      socket.on("message", (data) => {
-        const parsed = messageSchema.safeParse(JSON.parse((data as Buffer).toString("utf8")));
-        if (!parsed.success || parsed.data.type === "pong") return;
-        if (!("seq" in parsed.data)) {
-          const words = "message" in parsed.data ? String(parsed.data.message) : "the topic was refused";
-          reject(new Error(words));
-          return;
-        }
-        since = parsed.data.seq;
-        onFrame({ type: parsed.data.type, at: parsed.data.at ?? 0, data: parsed.data.data });
-        resolve();
-      });
-      // The close that follows tries again.
-      socket.on("error", () => undefined);
-      socket.on("close", () => {
-        if (!closed) timer = setTimeout(open, AGAIN_MS);
-      });
-    };
-    open();
+export function watchTopic(api: Api, name: string, onFrame: (frame: LiveFrame) => void): LiveWatch {
+  const notifier = new Notifier(queueMicrotask);
+  const told = (view: unknown, frame: Frame): unknown => {
+    onFrame({ type: frame.type, at: frame.at, data: frame.data });
+    return view;
+  };
+  const topic = new Topic<unknown>(name, told, notifier, (snapshot) => {
+    onFrame({ type: "snapshot", at: Date.now(), data: snapshot });
+    return snapshot;
   });
-  return {
-    ready,
-    close() {
-      closed = true;
-      if (timer) clearTimeout(timer);
-      socket?.terminate();
-    },
+  const link = new Link({ open: socketOf(api), time: realTime, notifier });
+  const ready = new Promise<void>((resolve, reject) => {
+    topic.store.subscribe(() => {
+      const { view, refused } = topic.store.getSnapshot();
+      if (refused !== null) reject(new Error(refused.message));
+      else if (view !== null) resolve();
+    });
+  });
+  link.watch(topic);
+  link.start();
+  return { ready, close: () => link.close() };
+}
+
+/** Programs show their key in a header, which the browser's own WebSocket cannot. */
+function socketOf({ url, key }: Api): OpenSocket {
+  return () => {
+    const inner = new WebSocket(`${url.replace(/^http/, "ws")}/live`, { headers: { authorization: `Bearer ${key}` } });
+    const socket: Socket = { send: (text) => inner.send(text), close: () => inner.terminate(), onopen: null, onmessage: null, onclose: null };
+    inner.on("open", () => socket.onopen?.());
+    inner.on("message", (data) => socket.onmessage?.((data as Buffer).toString("utf8")));
+    inner.on("error", () => undefined); // the close that follows tells it
+    inner.on("close", () => socket.onclose?.());
+    return socket;
   };
 }

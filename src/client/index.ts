@@ -1,15 +1,16 @@
 /** The live client without React: what page, command line and terminal client stand on. */
 export { RequestFailed } from "./api.ts";
+export { callEnd, endedCalls } from "./call-ends.ts";
 export { createClient, type Client, type ClientOptions } from "./client.ts";
 export { Departed } from "./departed.ts";
-export type { LinkState } from "./link.ts";
-export type { MarkName, Move, Saying } from "./marks.ts";
-export type { Outgoing } from "./outbox.ts";
+export { Link, type LinkState } from "./link.ts";
+export { urgency, type MarkName, type Move, type Saying } from "./marks.ts";
+export { unseen, type Outgoing } from "./outbox.ts";
 export { ofEnd, sentenceOf, type Seen } from "./sentence.ts";
-export type { Readable } from "./store.ts";
+export { Notifier, type Readable } from "./store.ts";
 export { keepInMemory, openWebSocket, realTime, type Keep, type OpenSocket, type Socket, type Time } from "./surroundings.ts";
 export { timelineOf, type CallItem, type Item } from "./timeline.ts";
-export type { TopicState } from "./topic.ts";
+export { Topic, type TopicState } from "./topic.ts";
 export { buildTree, countMoves, rowsOf, type Filter, type Shape, type TreeNode, type TreeRow, type Voice } from "./tree-rows.ts";
 export { isUnread } from "./unread.ts";
 export {

@@ -3,6 +3,7 @@
  * accepted it, so a lost answer, a reload or a restart makes it neither lost nor double. Per session they go in order.
  */
 import { type Api, RequestFailed, type SendAnswer } from "./api.ts";
+import type { SessionView } from "../protocol/session-view.ts";
 import { Store, type Notifier, type Readable } from "./store.ts";
 import type { Keep, Time } from "./surroundings.ts";
 
@@ -21,6 +22,9 @@ export interface Outgoing {
 }
 
 const KEY = "somora.outbox";
+const SHOWN_ROWS = 40;
+/** The server's clock and ours may be so far apart. */
+const CLOCKS_DIFFER = 2_000;
 const PAUSE = 1_500;
 const LONGEST_PAUSE = 20_000;
 /** An accepted message that no view shows within this time is trusted to be in the history. */
@@ -174,6 +178,33 @@ export class Outbox {
       .filter((entry) => typeof entry?.clientKey === "string")
       .map((entry) => (entry.state === "sending" ? { ...entry, state: "kept" } : entry));
   }
+}
+
+/** Of what is on its way, what the view does not show yet. A frame may come before the answer that gives a message its id. */
+export function unseen(outbox: readonly Outgoing[], view: SessionView): Outgoing[] {
+  const shown = new Map<string, { text: string; at: number }>();
+  for (const row of view.rows.slice(-SHOWN_ROWS))
+    if (row.kind === "user_message") shown.set(row.data.steerId ?? row.turnId ?? "", { text: row.data.text, at: row.at });
+  for (const { turnId, preview, at } of view.queue) shown.set(turnId, { text: preview, at });
+  for (const { steerId, text } of view.steers) shown.set(steerId, { text, at: Infinity });
+  if (view.active !== null && !shown.has(view.active.turnId)) shown.set(view.active.turnId, { text: "", at: view.active.startedAt });
+  const nameless: Outgoing[] = [];
+  const left = new Set(
+    outbox.filter((entry) => {
+      if (entry.turnId !== undefined) return !shown.delete(entry.turnId);
+      if (entry.state === "sending") nameless.push(entry);
+      return true;
+    }),
+  );
+  for (const entry of nameless) {
+    const match = [...shown].find(
+      ([, { text, at }]) => text !== "" && at >= entry.at - CLOCKS_DIFFER && entry.text.startsWith(text.replace(/…$/u, "")),
+    );
+    if (match === undefined) continue;
+    shown.delete(match[0]);
+    left.delete(entry);
+  }
+  return [...left];
 }
 
 function idOf(answer: SendAnswer): string {

@@ -23,8 +23,14 @@ export interface CallItem {
   ended: boolean;
 }
 export type Item =
-  | { kind: "said"; key: string; row: RowOf<"user_message"> }
-  | { kind: "text"; key: string; turnId: string | null; at: number; text: string; attempt: number; open: boolean; interrupted: boolean }
+  | {
+      kind: "said";
+      key: string;
+      row: RowOf<"user_message">;
+      /** For what was steered in: the tool it came after. */
+      after: string | null;
+    }
+  | { kind: "text"; key: string; turnId: string | null; at: number; text: string; attempt: number; open: boolean; superseded: boolean }
   | {
       kind: "thought";
       key: string;
@@ -61,16 +67,16 @@ function fromRows(rows: readonly HistoryRow[]): Item[] {
     switch (row.kind) {
       case "user_message":
         if (row.data.steer !== true) answer = [];
-        items.push({ kind: "said", key: `r:${row.seq}`, row });
+        items.push({ kind: "said", key: `r:${row.seq}`, row, after: row.data.steer === true ? (lastOfTurn.at(-1)?.tool ?? null) : null });
         break;
       case "assistant_message": {
         for (const call of lastOfTurn) call.handled = true;
         const { blockId, text, attempt } = row.data;
-        // a repeated round's earlier text: people may read it, the model does not
-        const interrupted = row.data.interrupted === true || row.data.superseded === true;
-        if (text === "" && !interrupted) break;
-        if (!interrupted) answer.push(text);
-        items.push({ kind: "text", key: `b:${blockId}`, turnId: row.turnId, at: row.at, text, attempt, open: false, interrupted });
+        // a repeated round's earlier text: people may read it, the model does not; what was cut or stopped both know
+        const superseded = row.data.superseded === true;
+        if (text === "" && !superseded) break;
+        if (!superseded) answer.push(text);
+        items.push({ kind: "text", key: `b:${blockId}`, turnId: row.turnId, at: row.at, text, attempt, open: false, superseded });
         break;
       }
       case "thinking":
@@ -150,9 +156,10 @@ function fromBlock(block: BlockView, active: ActiveTurn): Item {
     at: active.startedAt,
     text: block.text,
     open: block.open,
-    interrupted: false,
   };
-  return block.kind === "text" ? { kind: "text", ...base, attempt: block.attempt } : { kind: "thought", ...base, ms: undefined };
+  return block.kind === "text"
+    ? { kind: "text", ...base, attempt: block.attempt, superseded: false }
+    : { kind: "thought", ...base, interrupted: false, ms: undefined };
 }
 
 function addLive(items: Item[], call: CallView, active: ActiveTurn): void {

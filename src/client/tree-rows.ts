@@ -47,10 +47,11 @@ export function buildTree(
   now: number,
   gone: ReadonlySet<string> = new Set(),
   voice: Voice | null = null,
+  ends: (actor: ActorView) => Saying | null = () => null,
 ): TreeNode[] {
   const byAddress = new Map(actors.map((actor) => [actor.address, actor]));
   const nodes = new Map<string, TreeNode>();
-  for (const actor of actors) if (isShown(actor)) nodes.set(actor.address, nodeOf(actor, now, gone.has(actor.address)));
+  for (const actor of actors) if (isShown(actor)) nodes.set(actor.address, nodeOf(actor, now, gone.has(actor.address), ends));
   const roots: TreeNode[] = [];
   for (const [address, node] of nodes) {
     const parent = shownAbove(address, byAddress, nodes);
@@ -69,10 +70,11 @@ function isShown(actor: ActorView): boolean {
   return actor.kind !== "supervisor" && actor.kind !== "root" && actor.kind !== "turn" && actor.address !== "/";
 }
 
-function nodeOf(actor: ActorView, now: number, gone: boolean): TreeNode {
-  const own = sentenceOf({ actor, now });
+function nodeOf(actor: ActorView, now: number, gone: boolean, ends: (actor: ActorView) => Saying | null): TreeNode {
+  const known = gone ? ends(actor) : null;
+  const own = known ?? sentenceOf({ actor, now });
   const said =
-    gone && (own.move === "run" || own.mark === "idle")
+    known === null && gone && (own.move === "run" || own.mark === "idle")
       ? { ...own, mark: "done" as const, word: "ended", move: "none" as const, moves: false }
       : own;
   return {

@@ -4,9 +4,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import {
   closeBrowser,
   DESKTOP,
-  openPage,
   PHONE,
-  realServer,
   say,
   settled,
   stand,
@@ -33,9 +31,8 @@ async function marlow(one: Stand, viewport = DESKTOP): Promise<Page> {
   pages.push(page);
   return page;
 }
-const words = (page: Page): Promise<string> => page.innerText("[role=log]");
 
-describe.skipIf(whyNoBrowser !== null || realServer !== null)(
+describe.skipIf(whyNoBrowser !== null)(
   whyNoBrowser === null ? "a conversation" : `a conversation (skipped: ${whyNoBrowser})`,
   () => {
     it("shifts nothing while an answer with a table and code streams", async () => {
@@ -121,45 +118,9 @@ describe.skipIf(whyNoBrowser !== null || realServer !== null)(
       90_000,
     );
 
-    it("keeps draft and place through a reload in the middle of a turn and ends with the whole answer once", async () => {
-      const one = await fresh();
-      const page = await marlow(one);
-      await say(page, "Compare the autumn catalogue with the price list");
-      await page.waitForSelector("[data-move=run] >> text=exec");
-      await page.fill("main textarea", "half a thought");
-      await page.waitForTimeout(350);
-      await page.reload();
-      await page.waitForSelector("main textarea");
-      expect(await page.inputValue("main textarea")).toBe("half a thought");
-      await page.waitForSelector("main table");
-      await settled(page);
-      const text = await words(page);
-      expect(text.split("All 64 titles now have a price").length - 1).toBe(1);
-      expect(one.server?.requests.filter((request) => request.path === "/chat/send")).toHaveLength(1);
-    }, 60_000);
-
-    it("shows two windows the same, also when one of them lost its line in between (G38)", async () => {
-      const one = await fresh();
-      const [a, b] = [await marlow(one), await marlow(one)];
-      await say(a, "Compare the autumn catalogue with the price list");
-      await b.waitForSelector("[data-move=run] >> text=exec");
-      one.server?.cut();
-      await Promise.all([a.waitForSelector("main table"), b.waitForSelector("main table")]);
-      await Promise.all([settled(a), settled(b)]);
-      await say(b, "And once more");
-      await a.waitForSelector("text=You said: And once more");
-      await b.waitForSelector("text=You said: And once more");
-      await Promise.all([
-        a.waitForFunction(() => document.querySelectorAll("[data-key^='e:']").length === 2),
-        b.waitForFunction(() => document.querySelectorAll("[data-key^='e:']").length === 2),
-      ]);
-      expect(await words(a)).toBe(await words(b));
-    }, 60_000);
-
     it("keeps a message written while the server is away and sends it once when it is back, over a reload", async () => {
       const one = await fresh();
       const page = await marlow(one);
-      if (one.server === null) throw new Error("needs the stand-in");
       one.server.up = false;
       one.server.cut();
       await page.waitForSelector("text=No connection");
@@ -173,31 +134,9 @@ describe.skipIf(whyNoBrowser !== null || realServer !== null)(
       ).toHaveLength(1);
     }, 60_000);
 
-    it("stops the shown turn by Escape twice and names it in the request", async () => {
-      const one = await fresh();
-      const page = await marlow(one);
-      await say(page, "build it");
-      await page.waitForSelector("text=npm run build");
-      await page.keyboard.press("Escape");
-      await page.waitForSelector("text=again stops this turn");
-      await page.keyboard.press("Escape");
-      await page.waitForSelector("text=Cancelled by you");
-      expect(one.server?.requests.find((request) => request.path === "/chat/abort")?.body).toMatchObject({ turnId: "turn_1" });
-    }, 60_000);
-
-    it("takes a queued message back into the composer", async () => {
-      const page = await marlow(await fresh());
-      await say(page, "build it");
-      await page.waitForSelector("text=npm run build");
-      await say(page, "second thought");
-      await page.getByRole("button", { name: "Take back" }).click();
-      await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>("main textarea")?.value === "second thought");
-      expect(await page.getByRole("list", { name: "Next" }).count()).toBe(0);
-    }, 60_000);
-
     it("draws at most sixty of 10,000 rows and loads older ones as the reader goes up", async () => {
       const one = await fresh();
-      one.server?.seed(
+      one.server.seed(
         "marlow",
         "main",
         Array.from({ length: 10_000 }, (_, at) => ({ kind: "notice" as const, turnId: null, data: { kind: "test", text: `row ${at}` } })),
@@ -215,13 +154,3 @@ describe.skipIf(whyNoBrowser !== null || realServer !== null)(
     }, 60_000);
   },
 );
-
-describe.skipIf(whyNoBrowser !== null)(whyNoBrowser === null ? "the address bar" : `the address bar (skipped: ${whyNoBrowser})`, () => {
-  it("loses a pairing code at once", async () => {
-    const one = await fresh();
-    const page = await openPage(one.base, {}, "#pair=anything");
-    pages.push(page);
-    await page.waitForFunction(() => !window.location.hash.includes("pair"));
-    expect(await page.evaluate(() => window.location.href)).not.toContain("anything");
-  }, 60_000);
-});

@@ -17,6 +17,8 @@ const KEYS: [string, string][] = [
   ["J, K, ← →", "rows and folds in the tree"],
   ["O, S", "open, story of the selected"],
   ["Ctrl .", "stop the selected"],
+  ["Ctrl Z", "put what was taken back in line again"],
+  ["Alt R", "have the last answer read"],
   ["I", "to the message field"],
   ["?", "this page"],
 ];

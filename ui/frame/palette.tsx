@@ -98,7 +98,7 @@ function whyRows(text: string, tree: readonly TreeNode[]): Action[] {
     .map((node) => ({
       id: `why:${node.address}`,
       icon: "tree" as const,
-      words: `Why is ${node.kind === "session" ? (node.address.split("/")[2] ?? node.name) : node.name} ${node.said.word}?`,
+      words: `Why is ${node.kind === "session" ? (node.address.split("/")[2] ?? node.name) : node.name} ${node.said.word === "tool" ? "running a tool" : node.said.word}?`,
       note: node.said.sentence,
       run: () => page.select(node.address),
     }));

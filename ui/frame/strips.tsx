@@ -3,14 +3,23 @@ import { clockTime, type MarkName } from "../../src/client/index.ts";
 import { useClient, useServer } from "../hooks/use-client.ts";
 import { say } from "./toast.tsx";
 import { Mark } from "../marks/mark.tsx";
-import type { ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 
 export function Strips() {
   const client = useClient();
   const server = useServer();
+  const box = useRef<HTMLDivElement>(null);
+  // On the phone the places lie below the strips; they begin as much lower as the strips are high.
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() => document.documentElement.style.setProperty("--h-strips", `${element.offsetHeight}px`));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [server === null]); // eslint-disable-line react-hooks/exhaustive-deps
   if (server === null) return null;
   return (
-    <div className="[grid-area:strips] max-rail:z-2 max-rail:[grid-area:3/1/4/2]">
+    <div ref={box} className="[grid-area:strips] max-rail:z-2 max-rail:[grid-area:3/1/4/2]">
       {server.store.state === "stalled" ? (
         <Strip move="bad" mark="stuck">
           The disk takes no commits since {clockTime(server.store.since)}
@@ -20,7 +29,10 @@ export function Strips() {
       ) : null}
       {server.config.errors.map((error) => (
         <Strip key={`${error.file}:${error.line}:${error.key}`} move="bad" mark="failed">
-          <span className="font-mono">{error.file}</span>, line {error.line}: {error.message}
+          <span className="font-mono" title={error.file}>
+            {error.file.split("/").slice(error.file.includes("/agents/") ? -2 : -1).join("/")}
+          </span>
+          , line {error.line}: {coded(error.message.replace(/^\S+:\d+: /u, ""))}
           {error.allowed === "" || error.message.includes(error.allowed) ? "" : ` Allowed: ${error.allowed}.`}
           {error.near === null || error.message.includes(error.near) ? "" : ` Did you mean ${error.near}?`} The last valid version stays in
           force.
@@ -43,6 +55,18 @@ export function Strips() {
     </div>
   );
 }
+
+/** What stands between backticks as code. */
+const coded = (text: string): ReactNode[] =>
+  text.split("`").map((part, at) =>
+    at % 2 === 0 ? (
+      part
+    ) : (
+      <code key={at} className="font-mono">
+        {part}
+      </code>
+    ),
+  );
 
 function Strip({ move, mark, children }: { move: "bad" | "you"; mark: MarkName; children: ReactNode }) {
   return (

@@ -37,7 +37,7 @@ function Down({ place, look }: { place: string; look: string }) {
       <span className="truncate">
         <span className="max-rail:hidden">You see </span>
         {exactTime(link.heardAt ?? now)}
-        {kept > 0 ? `; ${count(kept, "message")} kept here` : ""}
+        {kept > 0 ? <span className="max-rail:hidden">; {count(kept, "message")} kept here</span> : null}
       </span>
       <span className="flex-1" />
       <span>{left === null ? "asking now" : `again in ${left} s`}</span>

@@ -1,8 +1,9 @@
 /** The living tree, built once per change for everyone who shows a part of it. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { buildTree, Departed, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
+import { buildTree, callEnd, Departed, endedCalls, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { SessionView } from "../../src/protocol/session-view.ts";
+import { aboutOf } from "../talk/call-words.ts";
 import { useActors, useClient, useFrozenAt } from "./use-client.ts";
 
 export const TreeContext = createContext<TreeNode[]>([]);
@@ -10,7 +11,9 @@ export const useTree = (): TreeNode[] => useContext(TreeContext);
 
 /** For the frame only: builds it. Sentences with spans are made anew by whoever shows them. */
 export function useBuiltTree(open: { agent: string; session: string } | null): TreeNode[] {
-  const voice = useVoice(open);
+  const store = useOpenStore(open);
+  const voice = useVoice(store);
+  const rows = useSyncExternalStore(store.subscribe, () => store.getSnapshot()?.view?.rows);
   const actors = useActors();
   const frozenAt = useFrozenAt();
   const departed = useRef<Departed>(null);
@@ -18,24 +21,37 @@ export function useBuiltTree(open: { agent: string; session: string } | null): T
   const [tick, setTick] = useState(0);
   const now = frozenAt ?? Date.now();
   const taken = useMemo(() => departed.current?.take(actors, now) ?? { actors, gone: new Set<string>() }, [actors, tick]); // eslint-disable-line react-hooks/exhaustive-deps
+  const shown = useMemo(() => {
+    const past = endedCalls(store.getSnapshot()?.view ?? null, now, aboutOf);
+    const told = new Set(past.map((actor) => actor.detail["callId"]));
+    const alive = new Set(taken.actors.filter((actor) => !taken.gone.has(actor.address)).map((actor) => actor.detail["callId"]));
+    const kept = taken.actors.filter((actor) => !taken.gone.has(actor.address) || !told.has(actor.detail["callId"]));
+    const added = past.filter((actor) => !alive.has(actor.detail["callId"]));
+    return { actors: [...kept, ...added], gone: new Set([...taken.gone, ...added.map((actor) => actor.address)]) };
+  }, [taken, store, rows]); // eslint-disable-line react-hooks/exhaustive-deps
   useEffect(() => {
-    if (taken.gone.size === 0 || frozenAt !== null) return undefined;
+    if (shown.gone.size === 0 || frozenAt !== null) return undefined;
     const timer = setTimeout(() => setTick((count) => count + 1), 2500);
     return () => clearTimeout(timer);
-  }, [taken, frozenAt]);
-  return useMemo(() => buildTree(taken.actors, now, taken.gone, voice), [taken, voice]); // eslint-disable-line react-hooks/exhaustive-deps
+  }, [shown, frozenAt]);
+  return useMemo(
+    () => buildTree(shown.actors, now, shown.gone, voice, (actor) => callEnd(store.getSnapshot()?.view ?? null, actor)),
+    [shown, voice, store],
+  ); // eslint-disable-line react-hooks/exhaustive-deps
 }
 
-const NOTHING: Readable<TopicState<SessionView> | null> = { getSnapshot: () => null, subscribe: () => () => undefined };
+const NOTHING: SessionStore = { getSnapshot: () => null, subscribe: () => () => undefined };
 
-/** Changes only when the open conversation's mark does, not with every piece of its text. */
-function useVoice(open: { agent: string; session: string } | null): Voice | null {
+type SessionStore = Readable<TopicState<SessionView> | null>;
+
+function useOpenStore(open: { agent: string; session: string } | null): SessionStore {
   const client = useClient();
   const [agent, session] = [open?.agent, open?.session];
-  const store = useMemo(
-    () => (agent === undefined || session === undefined ? NOTHING : client.session(agent, session)),
-    [client, agent, session],
-  );
+  return useMemo(() => (agent === undefined || session === undefined ? NOTHING : client.session(agent, session)), [client, agent, session]);
+}
+
+/** Changes only when the open conversation's mark does, not with every piece of its text. */
+function useVoice(store: SessionStore): Voice | null {
   const last = useRef<Voice | null>(null);
   return useSyncExternalStore(store.subscribe, () => {
     const view = store.getSnapshot()?.view ?? null;

@@ -6,8 +6,9 @@ import { Icon } from "../marks/icon.tsx";
 
 export interface ComposerHandle {
   focus(): void;
-  /** Puts text in front of what is there. */
-  put(text: string): void;
+  /** Puts text in front of what is there; `undo` (Ctrl Z, as long as it stands there) takes it out again and calls `again`. */
+  put(text: string, again?: () => void): void;
+  undo(): void;
 }
 interface Props {
   handle: Ref<ComposerHandle>;
@@ -32,6 +33,7 @@ export function Composer({ handle, agent, session, state, running, after, waitin
   const [text, setText] = useState(() => drafts.read(agent, session));
   const field = useRef<HTMLTextAreaElement>(null);
   const saved = useRef(text);
+  const put = useRef<{ whole: string; before: string; again: () => void } | null>(null);
 
   useEffect(() => {
     if (saved.current === text) return undefined;
@@ -52,13 +54,25 @@ export function Composer({ handle, agent, session, state, running, after, waitin
     handle,
     () => ({
       focus: () => field.current?.focus(),
-      put(more) {
-        setText((now) => (now.trim() === "" ? more : `${more}\n${now}`));
+      put(more, again) {
+        const before = field.current?.value ?? "";
+        const whole = before.trim() === "" ? more : `${more}\n${before}`;
+        put.current = again === undefined ? null : { whole, before, again };
+        setText(whole);
         field.current?.focus();
       },
+      undo: () => void undo(),
     }),
     [],
   );
+  const undo = (): boolean => {
+    const last = put.current;
+    put.current = null;
+    if (last === null || field.current?.value !== last.whole) return false;
+    setText(last.before);
+    last.again();
+    return true;
+  };
 
   const can = text.trim() !== "" && blocked === null;
   const give = (steer: boolean): void => {
@@ -73,7 +87,8 @@ export function Composer({ handle, agent, session, state, running, after, waitin
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       give(event.ctrlKey || event.metaKey);
-    } else if (event.key === "ArrowUp" && text === "" && onUp()) event.preventDefault();
+    } else if (event.key === "z" && (event.ctrlKey || event.metaKey) && undo()) event.preventDefault();
+    else if (event.key === "ArrowUp" && text === "" && onUp()) event.preventDefault();
   };
   const place = waiting + (running ? 1 : 0);
   const down = state === "down";
@@ -95,7 +110,7 @@ export function Composer({ handle, agent, session, state, running, after, waitin
         ref={field}
         rows={1}
         value={text}
-        placeholder={`Message to ${middle(agent, 32)}`}
+        placeholder={`Message to ${middle(agent, 24)}`}
         aria-label={`Message to ${agent}`}
         enterKeyHint="send"
         className="quiet-scroll block max-h-[40vh] min-h-9 w-full resize-none bg-transparent px-3.5 pt-2.5 pb-1 text-prose leading-[1.375rem] field-sizing-content placeholder:text-ink-3 focus-visible:outline-none"

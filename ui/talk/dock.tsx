@@ -1,6 +1,6 @@
 /** Below the log: what happens now in one sentence, what comes next, and your words. */
 import { useState, type ReactNode } from "react";
-import { clockSpan, type Outgoing, sentenceOf } from "../../src/client/index.ts";
+import { clockSpan, type Outgoing, sentenceOf, unseen } from "../../src/client/index.ts";
 import type { ActorView } from "../../src/protocol/actor-view.ts";
 import type { SessionView } from "../../src/protocol/session-view.ts";
 import { useNow } from "../hooks/use-now.ts";
@@ -107,8 +107,8 @@ export interface NextProps {
 
 export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAgain }: NextProps) {
   const [all, setAll] = useState(false);
-  const known = new Set([...view.queue.map((entry) => entry.turnId), ...view.steers.map((steer) => steer.steerId), view.active?.turnId]);
-  const own = outbox.filter((entry) => entry.turnId === undefined || !known.has(entry.turnId));
+  const own = unseen(outbox, view);
+  const tool = view.active?.calls.find((call) => call.settled === undefined)?.tool ?? null;
   const total = view.queue.length + own.length;
   if (total === 0 && view.steers.length === 0) return null;
   const offset = view.active === null ? 1 : 0;
@@ -124,7 +124,7 @@ export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAg
             no=""
             who="steering"
             text={steer.text}
-            note={steer.after === null ? "goes in at the next step" : `goes in when ${steer.after} ends`}
+            note={(steer.after ?? tool) === null ? "goes in at the next step" : `goes in when ${steer.after ?? tool} ends`}
           >
             <button type="button" className="btn bare small" disabled={!live} onClick={() => onTakeBack(steer.steerId, steer.text)}>
               <Icon name="back" />

@@ -9,7 +9,7 @@ import { Mark } from "../marks/mark.tsx";
 
 const STARTERS: Record<string, { about: string; action: string; text: string }> = {
   guide: { about: "A tour in a few short answers, with the tree at the side.", action: "Show me around", text: "Show me around" },
-  tinker: { about: "Reads, writes and runs commands in its own folder.", action: "Find my largest files", text: "Find my largest files" },
+  tinker: { about: "Writes a file, mends a line of it and runs it, all for real.", action: "Do a small job", text: "Do a small job" },
   mishap: { about: "Fails, stalls and is cut off, so that you see what happens then.", action: "Break something", text: "Break something" },
 };
 const COMMAND = "node bin/somora.mjs model add http://127.0.0.1:11434/v1";

@@ -1,6 +1,6 @@
 /** One row of the conversation. */
 import { memo, useState, type ReactNode } from "react";
-import { atTime, clockTime, count, grouped, type Item, money, ofEnd, spanWords } from "../../src/client/index.ts";
+import { atTime, clockTime, count, grouped, type Item, money, ofEnd, shortSpan, spanWords } from "../../src/client/index.ts";
 import type { Origin } from "../../src/protocol/history.ts";
 import { CopyButton } from "../frame/copy.tsx";
 import { Icon, type IconName } from "../marks/icon.tsx";
@@ -17,9 +17,9 @@ export interface ItemContext extends CallContext {
 export const ItemView = memo(function ItemView({ item, context }: { item: Item; context: ItemContext }) {
   switch (item.kind) {
     case "said":
-      return <Said row={item.row} />;
+      return <Said row={item.row} after={item.after} />;
     case "text":
-      return item.interrupted ? (
+      return item.superseded ? (
         <Attempt text={item.text} attempt={item.attempt} />
       ) : (
         <Entry>
@@ -64,7 +64,7 @@ function Entry({ time, tight = false, children }: { time?: number; tight?: boole
   );
 }
 
-function Said({ row }: { row: Extract<Item, { kind: "said" }>["row"] }) {
+function Said({ row, after }: Pick<Extract<Item, { kind: "said" }>, "row" | "after">) {
   const { text, steer, origin } = row.data;
   const other = origin.kind !== "human";
   return (
@@ -77,6 +77,7 @@ function Said({ row }: { row: Extract<Item, { kind: "said" }>["row"] }) {
           <div className="mb-0.5 flex items-center gap-1.5 text-tiny text-ink-3">
             <Icon name="steer" className="!size-3.5" />
             You steered at {clockTime(row.at)}
+            {after === null ? "" : `, after ${after}`}
           </div>
         ) : null}
         {text}
@@ -201,7 +202,7 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
           data-move={said.move}
         >
           <p className="[overflow-wrap:anywhere] text-ink">{said.sentence}</p>
-          {data.error?.hint === undefined ? null : <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>}
+          {data.error?.hint === undefined || !item.newest || data.error.hint === "Try again." ? null : <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>}
           {item.newest && turnId !== null && context.activeTurn === null ? (
             <div className="mt-1.5 flex flex-wrap gap-2">
               {failed || data.outcomeReason === "cut" ? (
@@ -227,7 +228,7 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
         </span>
         {data.outcome === "cancelled" ? <span>{said.sentence.replace(/\.$/u, "").replace(/^C/u, "c")}</span> : null}
         {(data.toolCalls ?? 0) > 0 ? <span>{count(data.toolCalls ?? 0, "tool")}</span> : null}
-        {data.ms === undefined ? null : <span>{data.ms < 10_000 ? `${(data.ms / 1000).toFixed(1)} s` : spanWords(data.ms)}</span>}
+        {data.ms === undefined ? null : <span>{data.ms < 10_000 ? shortSpan(data.ms) : spanWords(data.ms)}</span>}
         {usage.input + usage.cacheRead + usage.cacheWrite + usage.output === 0 ? null : (
           <span title={tokens}>
             {grouped(usage.input + usage.cacheRead + usage.cacheWrite)} in, {grouped(usage.output)} out

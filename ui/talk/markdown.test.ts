@@ -72,6 +72,9 @@ describe("Markdown blocks", () => {
     expect(list.items.map((item) => item.task)).toEqual([true, false]);
     expect(list.items[1]?.tokens.map((token) => token.type)).toEqual(["text", "list"]);
   });
+  it.each(["1. eins\n2. zwei", "1) eins\n2) zwei", "10. zehn"])("numbers an ordered list, whatever it begins with: %j", (text) => {
+    expect(lex(text)[0]).toMatchObject({ type: "list", ordered: true });
+  });
   it("starts an ordered list at its number and keeps a blank line between items loose", () => {
     const [list] = lex("3. a\n\n4. b\n");
     expect(list).toMatchObject({ type: "list", ordered: true, start: 3, loose: true });

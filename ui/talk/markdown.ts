@@ -219,7 +219,7 @@ function listFrom(bare: readonly string[], lines: readonly string[], from: numbe
     token: {
       type: "list",
       raw: lines.slice(from, end).join(""),
-      ordered: kind !== marker,
+      ordered: /^\d/u.test(marker),
       start: Number.parseInt(marker, 10) || (marker.startsWith("0") ? 0 : 1),
       loose,
       items,

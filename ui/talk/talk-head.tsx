@@ -51,7 +51,7 @@ export function TalkHead({
       .catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
   };
   return (
-    <header className="flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 max-rail:mb-(--h-line) max-rail:border-b-0 max-rail:gap-0 max-rail:pr-1.5 max-rail:pl-1">
+    <header className="flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 max-rail:mb-[calc(var(--h-line)+var(--h-strips,0px))] max-rail:border-b-0 max-rail:gap-0 max-rail:pr-1.5 max-rail:pl-1">
       <a className="icon-btn rail:!hidden" href="#/" aria-label="Agents">
         <Icon name="left" />
       </a>

@@ -162,8 +162,9 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
     try {
       const answer = await client.api.takeBack(id);
       const text = answer.text === "" ? preview : answer.text;
-      composer.current?.put(text);
-      say("Taken back into the composer.", { word: "Put it back in line", run: () => client.outbox.add({ agent, session, text }) });
+      const again = (): void => void client.outbox.add({ agent, session, text });
+      composer.current?.put(text, again);
+      say("Taken back into the composer.", { word: "Put it back in line", run: () => composer.current?.undo() });
     } catch (error) {
       say(wordsOf(error));
     }
@@ -282,7 +283,7 @@ function guessHeight(item: Item): number {
     case "said":
       return 64 + 25 * Math.floor(item.row.data.text.length / 75);
     case "text":
-      return item.interrupted ? 30 : 37 + 25 * Math.floor(item.text.length / 78);
+      return item.superseded ? 30 : 37 + 25 * Math.floor(item.text.length / 78);
     case "thought":
       return 30;
     case "calls":
@@ -309,11 +310,26 @@ function Spoken({ view }: { view: SessionView }) {
     }, wait);
     return () => clearTimeout(timer);
   }, [turn, view]);
+  useEffect(
+    () =>
+      onKeys({
+        "Alt r": () => {
+          const answer = view.active?.blocks.findLast((block) => block.kind === "text")?.text ?? lastAnswer(view);
+          setSaid(answer ?? "No answer is here yet.");
+        },
+      }),
+    [view],
+  );
   return (
     <div className="sr-only" role="status" aria-live="polite">
       {said}
     </div>
   );
+}
+
+function lastAnswer(view: SessionView): string | null {
+  const row = view.rows.findLast((other) => other.kind === "assistant_message" && other.data.text !== "");
+  return row?.kind === "assistant_message" ? row.data.text : null;
 }
 
 function Title({ agent, session, view }: { agent: string; session: string; view: SessionView }) {

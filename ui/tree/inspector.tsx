@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "react";
 import type { SessionView } from "../../src/protocol/session-view.ts";
 import type { StoryStep } from "../../src/protocol/actor-view.ts";
 import { placeOf, type Address } from "../../src/protocol/ids.ts";
-import { clockSpan, exactTime, money, sentenceOf, type TreeNode } from "../../src/client/index.ts";
+import { clockSpan, exactTime, money, sentenceOf, type TreeNode, urgency } from "../../src/client/index.ts";
 import { ask } from "../frame/ask.tsx";
 import { onKeys } from "../frame/keys.ts";
 import { page } from "../frame/page-state.ts";
@@ -40,7 +40,7 @@ export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
   const said = sentenceOf({ actor: view === null ? (turn ?? actor) : actor, session: view, now, frozenAt });
   const parked = actor.status === "parked";
   const below = countBelow(node);
-  const stoppable = live && !node.past && actor.kind !== "supervisor" && (said.mark !== "idle" || below > 0 || actor.mailbox > 0);
+  const stoppable = live && !node.past && actor.kind !== "supervisor" && (said.move === "run" || urgency(said) === 1 || below > 0 || actor.mailbox > 0);
   const tell = (request: Promise<unknown>): void =>
     void request.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
 
