@@ -32,7 +32,6 @@ export const turnMachine = setup({
     engineGone: ({ event }) => event.type === "resumed" && !event.pending.includes("engine"),
     prepareGone: ({ event }) => event.type === "resumed" && !event.pending.includes("prepare"),
     retryGone: ({ event }) => event.type === "resumed" && !event.timers.some((id) => id.startsWith("xstate.after.retry.")),
-    callsGivenUp: ({ context }) => context.stoppingSince === null && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
     mayNotResume: ({ context, event }) => event.type === "resumed" && event.cause === "restart" && context.prepared?.resume === false,
   },
 }).createMachine({
