@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const main = new URL("../dist/src/main/cli.js", import.meta.url);
+const main = new URL("../dist/main/cli.js", import.meta.url);
 if (existsSync(fileURLToPath(main))) {
   await import(main.href);
 } else {

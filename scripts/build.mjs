@@ -1,9 +1,9 @@
 /**
- * Makes `dist/` from the sources: the server with tsc (`dist/src/main/server.js`), the page with Vite (`dist/ui/`). Each is
+ * Makes `dist/` from the sources with Vite: the server and the command line (`dist/main/`), the page (`dist/ui/`). Each is
  * skipped while its sources have the hash of the last good build. `--force` builds all the same.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { filesUnder, hashOf, readJson, root } from "./lib/files.mjs";
 import { runNode, seconds } from "./lib/run.mjs";
@@ -15,12 +15,9 @@ const SHARED = ["package.json", "package-lock.json", "tsconfig.json"];
 const parts = [
   {
     name: "server",
-    sources: () => filesUnder(["src", "tsconfig.build.json", ...SHARED], (path) => !/\.test\.tsx?$/.test(path)),
-    output: join(dist, "src"),
-    async build() {
-      removeStale(join(dist, "src"));
-      return runNode("node_modules/typescript/bin/tsc", ["-p", "tsconfig.build.json"]);
-    },
+    sources: () => filesUnder(["src", "scripts/server.vite.config.mjs", ...SHARED], (path) => !/\.test\.tsx?$/.test(path)),
+    output: join(dist, "main"),
+    build: () => runNode("node_modules/vite/bin/vite.js", ["build", "--config", "scripts/server.vite.config.mjs", "--logLevel", "warn"]),
   },
   {
     name: "page",
@@ -64,21 +61,6 @@ export async function build({ force = false, say = console.log } = {}) {
 function save(stamps) {
   mkdirSync(dist, { recursive: true });
   writeFileSync(stampFile, JSON.stringify(stamps));
-}
-
-/** tsc leaves the output of deleted sources behind; a server would go on importing it. */
-function removeStale(folder) {
-  if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
-    const source = join(root, relative(dist, path));
-    if (statSync(path).isDirectory()) {
-      if (existsSync(source)) removeStale(path);
-      else rmSync(path, { recursive: true });
-    } else if (path.endsWith(".js") && !existsSync(source.replace(/js$/, "ts")) && !existsSync(source.replace(/js$/, "tsx"))) rmSync(path);
-  }
-  // With files missing that it believes written, an incremental build would not write them again.
-  if (!existsSync(join(dist, "src"))) rmSync(join(dist, ".tsbuildinfo"), { force: true });
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

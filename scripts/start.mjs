@@ -12,7 +12,7 @@ import { install } from "./lib/install.mjs";
 
 const NODE_WANTED = [20, 19];
 const home = resolve(process.env.SOMORA_HOME || join(homedir(), ".somora"));
-const server = join(root, "dist", "src", "main", "server.js");
+const server = join(root, "dist", "main", "server.js");
 
 process.exitCode = await start();
 

@@ -1,4 +1,4 @@
-/** `node dist/src/main/server.js [--port N] [--no-open]`: what `npm start` runs. */
+/** `node dist/main/server.js [--port N] [--no-open]`: what `npm start` runs. */
 import { parseArgs } from "node:util";
 import { buildName } from "./build-name.ts";
 import { homeFrom } from "./environment.ts";

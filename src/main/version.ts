@@ -1,4 +1,4 @@
-/** Which somora this is, and where its own files lie: two levels up from `src/main`, three from `dist/src/main`. */
+/** Which somora this is, and where its own files lie: in the nearest folder above that holds a package.json. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -36,9 +36,9 @@ process.on("SIGTERM", () => {
 /** "Compiles" by copying, and notes that it ran. */
 const COMPILER = `
 import { appendFileSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
-mkdirSync("dist/src/main", { recursive: true });
+mkdirSync("dist/main", { recursive: true });
 appendFileSync("compiled", "x");
-if (existsSync("src/main/server.ts")) copyFileSync("src/main/server.ts", "dist/src/main/server.js");
+if (existsSync("src/main/server.ts")) copyFileSync("src/main/server.ts", "dist/main/server.js");
 if (existsSync("src/broken.ts")) process.exitCode = 2;
 `;
 

@@ -7,9 +7,9 @@
  */
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { serve } from "../../dist/src/main/serve.js";
-import { openSomora } from "../../dist/src/main/somora.js";
-import { createDuckdbJournal } from "../../dist/src/store/index.js";
+import { serve } from "../../dist/main/serve.js";
+import { openSomora } from "../../dist/main/somora.js";
+import { createDuckdbJournal } from "../../dist/main/store.js";
 
 let order = process.env.HOSTILE_KILL === undefined ? null : { nth: 1, ...JSON.parse(process.env.HOSTILE_KILL) };
 process.on("message", (message) => {

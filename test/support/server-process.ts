@@ -12,7 +12,7 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-export const SERVER_FILE = join(root, "dist", "src", "main", "server.js");
+export const SERVER_FILE = join(root, "dist", "main", "server.js");
 /** Wires the same server with a journal that can kill its own process; see there. */
 export const KILLING_SERVER_FILE = join(root, "test", "support", "killing-server.mjs");
 const START_MS = 50_000;
