@@ -54,8 +54,8 @@ beforeEach(async () => {
     "package.json": JSON.stringify({ type: "module" }),
     "package-lock.json": JSON.stringify({ packages: { "": {}, "node_modules/a": { version: "1.0.0" } } }),
     "node_modules/.package-lock.json": JSON.stringify({ packages: { "node_modules/a": { version: "1.0.0" } } }),
-    "node_modules/typescript/bin/tsc": COMPILER,
-    "node_modules/typescript/package.json": JSON.stringify({ type: "module" }),
+    "node_modules/vite/bin/vite.js": COMPILER,
+    "node_modules/vite/package.json": JSON.stringify({ type: "module" }),
     "src/main/server.ts": SERVER,
   };
   for (const [name, text] of Object.entries(files)) {

@@ -15,7 +15,9 @@ import { actorRow, committedView, statusOf } from "./rows.ts";
 import { round } from "./rounds.ts";
 import type { TimerHeap } from "./timers.ts";
 
-const CLOSE_AT_STEPS = 256;
+/** A closed batch waits; nothing is computed behind it. Many steps of few actors make few rows: such a batch may grow. */
+const CLOSE_AT_ROWS = 256;
+const CLOSE_AT_STEPS = 2000;
 const STALL_MS = 2000;
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5000;
@@ -88,9 +90,9 @@ export class Commits {
     this.#pumping = true;
     try {
       while (!core.dead && !this.#closed && this.#hasWork() && !(this.#failures > 0 && this.#openHasWork())) {
-        const more = round(core, this.#heap);
+        const more = round(core, this.#heap, this.#inFlight !== null);
         if (!this.#inFlight) this.#submit(this.#build());
-        else if (core.open.steps >= CLOSE_AT_STEPS || core.open.fenced) this.#closed = this.#build();
+        else if (core.open.dirty.size >= CLOSE_AT_ROWS || core.open.steps >= CLOSE_AT_STEPS || core.open.fenced) this.#closed = this.#build();
         if (more) {
           this.wake();
           break;

@@ -20,12 +20,14 @@ import type { TimerHeap } from "./timers.ts";
 
 const TURN_LENGTH = 32;
 const ROUND_STEPS = 2000;
+/** While a commit is on its way, so that its end is seen soon; else nothing waits for us but whoever comes new. */
 const ROUND_MS = 4;
+const LONE_ROUND_MS = 12;
 const RUNAWAY_STEPS = 10_000;
 const CAUSES_KEPT = 4096;
 
 /** Takes the inbox in, then steps until the round ends. True when there is more to do. */
-export function round(core: Core, heap: TimerHeap): boolean {
+export function round(core: Core, heap: TimerHeap, commitWaits: boolean): boolean {
   const began = core.clock.monotonic();
   core.roundAt = core.clock.now();
   takeInbox(core);
@@ -45,7 +47,7 @@ export function round(core: Core, heap: TimerHeap): boolean {
       if (core.actors.get(actor.address) !== actor || open.fenced) break;
     }
     if (core.actors.get(actor.address) === actor) makeReady(core, actor);
-    if ((steps & 15) === 0 && core.scheduler.sliceOver(began, ROUND_MS)) break;
+    if ((steps & 15) === 0 && core.scheduler.sliceOver(began, commitWaits ? ROUND_MS : LONE_ROUND_MS)) break;
   }
   if (core.ready.length === 0) core.stepped.clear();
   return core.ready.length > 0;
