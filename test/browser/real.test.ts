@@ -132,16 +132,23 @@ describe.skipIf(whyNoBrowser !== null)(whyNoBrowser === null ? "the page on a re
     expect(await words(page)).toContain("asked once more");
     await say(page, "cut");
     await ended(page, 2);
-    expect(await words(page)).toContain("The connection");
-    await button(page, "Try again").click();
+    expect(await words(page)).toContain("The connection breaks");
+    await page.getByRole("button", { name: "Go on", exact: true }).click();
     await ended(page, 3);
-    expect(await words(page)).toContain("The connection");
-    await button(page, "Go on").click();
-    await ended(page, 4);
     expect(await words(page)).toContain("Go on from where you stopped.");
-    await say(page, "key");
-    await page.waitForSelector("text=/Failed: .*401|refused the key/");
-    await button(page, "Try again").waitFor();
+
+    await house.somora.handles.team.createSession("mishap", { slug: "again" });
+    const again = await paired(house, "mishap/again");
+    await say(again, "key");
+    await again.waitForSelector("text=/Failed: .*401/");
+    await again.getByRole("button", { name: "Try again", exact: true }).click();
+    await ended(again, 2);
+    expect(times(await words(again), "key (401)")).toBe(2);
+    expect((await house.somora.handles.chat.history({ agent: "mishap", session: "again", limit: 100 })).rows.filter((row) => row.kind === "user_message")).toHaveLength(1);
+    await button(again, "Try again with another model").click();
+    await again.getByRole("dialog").getByRole("button", { name: /rehearsal\/guide/u }).click();
+    await ended(again, 3);
+    expect((await house.somora.handles.team.model("mishap", "again")).ref).toBe("rehearsal/guide");
   });
 
   it("gives two windows the same, through a reload of one and a cut line of the other, and each word once", async () => {
