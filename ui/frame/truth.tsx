@@ -91,7 +91,19 @@ function Live() {
   );
 }
 
-function Count({ move, mark, number, words, loud = false }: { move: Move; mark: MarkName; number?: number; words: string; loud?: boolean }) {
+function Count({
+  move,
+  mark,
+  number,
+  words,
+  loud = false,
+}: {
+  move: Move;
+  mark: MarkName;
+  number?: number;
+  words: string;
+  loud?: boolean;
+}) {
   return (
     <span className="inline-flex items-center gap-1.5" data-move={move}>
       <Mark name={mark} className="!size-3.5" />

@@ -204,7 +204,9 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
           data-move={said.move}
         >
           <p className="[overflow-wrap:anywhere] text-ink">{said.sentence}</p>
-          {data.error?.hint === undefined || !item.newest || data.error.hint === "Try again." ? null : <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>}
+          {data.error?.hint === undefined || !item.newest || data.error.hint === "Try again." ? null : (
+            <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>
+          )}
           {item.newest && turnId !== null && context.activeTurn === null ? (
             <div className="mt-1.5 flex flex-wrap gap-2">
               {failed || data.outcomeReason === "cut" ? (
