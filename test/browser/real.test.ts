@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { closeBrowser, openPage, PHONE, say, settled, whyNoBrowser } from "../support/browser-page.ts";
 import { openLine, type Line } from "../support/cut-line.ts";
 import { makeStage, openHouse, type House } from "../support/real-house.ts";
-import { buildDist, startServer, type TestHome } from "../support/server-process.ts";
+import { buildDist, startServer, type TestHome, until } from "../support/server-process.ts";
 
 const pages: Page[] = [];
 const ends: (() => Promise<unknown>)[] = [];
@@ -325,6 +325,11 @@ describe.skipIf(whyNoBrowser !== null)(
       await say(page, "speak");
       await page.waitForSelector("text=The end of the answer.");
       const place = (): Promise<number> => page.locator("text=You said: hello there").evaluate((row) => row.getBoundingClientRect().top);
+      const { turnId } = (await server.api<{ active: { turnId: string } }>("GET", "/agents/marlow/sessions/main/work")).body.active;
+      const turn = encodeURIComponent(`/agents/marlow/sessions/main/turns/${turnId}`);
+      await until("what has come of the text is stored", async () =>
+        JSON.stringify((await server.api("GET", `/story?address=${turn}`)).body).includes("text.stored"),
+      );
       const before = await place();
       line.lead(null);
       await server.kill();
