@@ -170,7 +170,14 @@ const SHOTS = [
   },
   { name: "house-broken", size: DESKTOP, theme: "light", bare: true, run: (context) => broken(context) },
   { name: "house-broken-phone", size: PHONE, theme: "light", bare: true, run: (context) => broken(context) },
-  { name: "unpaired", size: DESKTOP, theme: "light", bare: true, stranger: true, run: ({ page }) => page.waitForSelector("text=not paired") },
+  {
+    name: "unpaired",
+    size: DESKTOP,
+    theme: "light",
+    bare: true,
+    stranger: true,
+    run: ({ page }) => page.waitForSelector("text=not paired"),
+  },
   {
     name: "palette",
     size: DESKTOP,
@@ -262,10 +269,20 @@ async function dead({ page, line }) {
 }
 
 async function take(browser, shot, theme) {
-  const house = await openHouse({ bare: shot.bare ?? false, ...(shot.pace === undefined ? {} : { pace: shot.pace }), ...(shot.isPoison === undefined ? {} : { isPoison: shot.isPoison }) });
+  const house = await openHouse({
+    bare: shot.bare ?? false,
+    ...(shot.pace === undefined ? {} : { pace: shot.pace }),
+    ...(shot.isPoison === undefined ? {} : { isPoison: shot.isPoison }),
+  });
   const line = await openLine(house.somora.url);
   const phone = shot.size === PHONE;
-  const context = await browser.newContext({ viewport: shot.size, colorScheme: theme, deviceScaleFactor: phone ? 1.5 : 1, hasTouch: phone, reducedMotion: "reduce" });
+  const context = await browser.newContext({
+    viewport: shot.size,
+    colorScheme: theme,
+    deviceScaleFactor: phone ? 1.5 : 1,
+    hasTouch: phone,
+    reducedMotion: "reduce",
+  });
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   page.on("pageerror", (error) => console.error(`${shot.name}: ${error.message}`));
@@ -289,7 +306,10 @@ async function take(browser, shot, theme) {
 
 const only = values.only?.split(",");
 await mkdir(out, { recursive: true });
-const browser = await chromium.launch({ executablePath: values.chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const browser = await chromium.launch({
+  executablePath: values.chromium,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+});
 for (const shot of SHOTS) {
   if (only !== undefined && !only.includes(shot.name)) continue;
   for (const theme of shot.theme === undefined ? ["light", "dark"] : [shot.theme]) await take(browser, shot, theme);

@@ -43,7 +43,13 @@ export function watchTopic(api: Api, name: string, onFrame: (frame: LiveFrame) =
 function socketOf({ url, key }: Api): OpenSocket {
   return () => {
     const inner = new WebSocket(`${url.replace(/^http/, "ws")}/live`, { headers: { authorization: `Bearer ${key}` } });
-    const socket: Socket = { send: (text) => inner.send(text), close: () => inner.terminate(), onopen: null, onmessage: null, onclose: null };
+    const socket: Socket = {
+      send: (text) => inner.send(text),
+      close: () => inner.terminate(),
+      onopen: null,
+      onmessage: null,
+      onclose: null,
+    };
     inner.on("open", () => socket.onopen?.());
     inner.on("message", (data) => socket.onmessage?.((data as Buffer).toString("utf8")));
     inner.on("error", () => undefined); // the close that follows tells it

@@ -39,7 +39,10 @@ function ofTurn(turn: ActiveTurn, session: SessionView, now: number): Saying {
   const round = turn.round > 0 ? `, round ${turn.round}${turn.maxRounds === null ? "" : ` of at most ${turn.maxRounds}`}` : "";
   if (turn.state === "waiting") {
     const left = turn.until === null ? "" : ` ${spanWords(Math.max(0, turn.until - now))}`;
-    return saying("clock", `Waits${left}${turn.why === null ? "" : `: ${endless(turn.why.replace(/\.? Again in [\d.]+ s\.?$/u, ""))}`}. Then it asks again by itself.`);
+    return saying(
+      "clock",
+      `Waits${left}${turn.why === null ? "" : `: ${endless(turn.why.replace(/\.? Again in [\d.]+ s\.?$/u, ""))}`}. Then it asks again by itself.`,
+    );
   }
   if (turn.state === "settling") return saying("settling", "Saves the outcome.");
   const running = turn.calls.filter((call) => call.settled === undefined);

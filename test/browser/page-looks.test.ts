@@ -2,18 +2,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import {
-  closeBrowser,
-  DESKTOP,
-  openPage,
-  PHONE,
-  say,
-  settled,
-  stand,
-  talk,
-  whyNoBrowser,
-  type Stand,
-} from "../support/browser-page.ts";
+import { closeBrowser, DESKTOP, openPage, PHONE, say, settled, stand, talk, whyNoBrowser, type Stand } from "../support/browser-page.ts";
 import { LONG_NAME } from "../support/rehearsed-plays.ts";
 
 const open: Stand[] = [];

@@ -64,7 +64,10 @@ async function addMarlow(folder: string, workspace: string): Promise<void> {
   ] as const) {
     await mkdir(join(folder, "agents", name), { recursive: true });
     await writeFile(join(folder, "agents", name, "agent.yaml"), "model: rehearsal/marlow\ntools: { allow: [exec] }\n");
-    await writeFile(join(folder, "agents", name, "AGENTS.md"), `---\ndescription: ${description}\ncolor: ${color}\n---\nYou compare lists.\n`);
+    await writeFile(
+      join(folder, "agents", name, "AGENTS.md"),
+      `---\ndescription: ${description}\ncolor: ${color}\n---\nYou compare lists.\n`,
+    );
   }
   const files: Record<string, string> = {
     "catalogue/autumn.md": `# Autumn\n\n${Array.from({ length: 64 }, (_, at) => `978-3-907114-${String(at + 11)}-2  Title ${at + 1}`).join("\n")}\n`,
@@ -87,7 +90,9 @@ export interface House extends Stage {
 }
 
 /** The server in this process, its charts poisoned where `isPoison` says so; `HOME` of this process is the stage's while it is open. */
-export async function openHouse(options: StageOptions & { isPoison?: (chart: string, event: PoisonEvent) => boolean } = {}): Promise<House> {
+export async function openHouse(
+  options: StageOptions & { isPoison?: (chart: string, event: PoisonEvent) => boolean } = {},
+): Promise<House> {
   const stage = await makeStage(options);
   process.env["HOME"] = stage.base;
   const somora = await openSomora({

@@ -30,7 +30,10 @@ export function Strips() {
       {server.config.errors.map((error) => (
         <Strip key={`${error.file}:${error.line}:${error.key}`} move="bad" mark="failed">
           <span className="font-mono" title={error.file}>
-            {error.file.split("/").slice(error.file.includes("/agents/") ? -2 : -1).join("/")}
+            {error.file
+              .split("/")
+              .slice(error.file.includes("/agents/") ? -2 : -1)
+              .join("/")}
           </span>
           , line {error.line}: {coded(error.message.replace(/^\S+:\d+: /u, ""))}
           {error.allowed === "" || error.message.includes(error.allowed) ? "" : ` Allowed: ${error.allowed}.`}

@@ -1,5 +1,5 @@
 /** The truth line: is what is seen true now; what moves; what the day cost. */
-import { count, countMoves, exactTime, money } from "../../src/client/index.ts";
+import { count, countMoves, exactTime, type MarkName, money, type Move } from "../../src/client/index.ts";
 import { useClient, useLink, useReadable, useServer } from "../hooks/use-client.ts";
 import { useNow } from "../hooks/use-now.ts";
 import { useTree } from "../hooks/use-tree.ts";
@@ -74,36 +74,11 @@ function Live() {
       </span>
       {server?.draining === true ? <span className="text-you">The server is stopping</span> : null}
       <span className="flex-1" />
-      {idle ? (
-        <span className="inline-flex items-center gap-1.5" data-move="none">
-          <Mark name="idle" className="!size-3.5" />
-          all idle
-        </span>
-      ) : null}
-      {counts.run > 0 ? (
-        <span className="inline-flex items-center gap-1.5" data-move="run">
-          <Mark name="working" className="!size-3.5" />
-          {counts.run} <span className="max-rail:sr-only">working</span>
-        </span>
-      ) : null}
-      {counts.wait > 0 ? (
-        <span className="inline-flex items-center gap-1.5" data-move="none">
-          <Mark name="agent" className="!size-3.5" />
-          {counts.wait} <span className="max-rail:sr-only">waiting</span>
-        </span>
-      ) : null}
-      {counts.you > 0 ? (
-        <span className="inline-flex items-center gap-1.5" data-move="you">
-          <Mark name="you" className="!size-3.5" />
-          <b className="font-strong text-word">{counts.you} for you</b>
-        </span>
-      ) : null}
-      {counts.bad > 0 ? (
-        <span className="inline-flex items-center gap-1.5" data-move="bad">
-          <Mark name="failed" className="!size-3.5" />
-          <b className="font-strong text-word">{counts.bad} broken</b>
-        </span>
-      ) : null}
+      {idle ? <Count move="none" mark="idle" words="all idle" /> : null}
+      {counts.run > 0 ? <Count move="run" mark="working" number={counts.run} words="working" /> : null}
+      {counts.wait > 0 ? <Count move="none" mark="agent" number={counts.wait} words="waiting" /> : null}
+      {counts.you > 0 ? <Count move="you" mark="you" words={`${counts.you} for you`} loud /> : null}
+      {counts.bad > 0 ? <Count move="bad" mark="failed" words={`${counts.bad} broken`} loud /> : null}
       <span className="flex-1 max-rail:hidden" />
       {server === null ? null : (
         <span title={server.todayUnknown ? "Some of today's costs are not known" : undefined}>
@@ -113,6 +88,27 @@ function Live() {
         </span>
       )}
     </>
+  );
+}
+
+function Count({
+  move,
+  mark,
+  number,
+  words,
+  loud = false,
+}: {
+  move: Move;
+  mark: MarkName;
+  number?: number;
+  words: string;
+  loud?: boolean;
+}) {
+  return (
+    <span className="inline-flex items-center gap-1.5" data-move={move}>
+      <Mark name={mark} className="!size-3.5" />
+      {number} <span className={loud ? "font-strong text-word" : number === undefined ? "" : "max-rail:sr-only"}>{words}</span>
+    </span>
   );
 }
 

@@ -1,6 +1,16 @@
 /** The living tree, built once per change for everyone who shows a part of it. */
 import { createContext, useContext, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { buildTree, callEnd, Departed, endedCalls, type Readable, sentenceOf, type TopicState, type TreeNode, type Voice } from "../../src/client/index.ts";
+import {
+  buildTree,
+  callEnd,
+  Departed,
+  endedCalls,
+  type Readable,
+  sentenceOf,
+  type TopicState,
+  type TreeNode,
+  type Voice,
+} from "../../src/client/index.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { SessionView } from "../../src/protocol/session-view.ts";
 import { aboutOf } from "../talk/call-words.ts";

@@ -111,7 +111,9 @@ function CallBody({ call, live, agent, session }: { call: CallItem; live: CallVi
   const plan = changes.length > 0 ? null : planOf(call);
   const drawn = changes.length > 0 || plan !== null;
   const shortened = call.result?.data.shortened;
-  const file = ["full_output_file", "full_stdout_file", "full_stderr_file"].map((key) => data[key]).find((path) => typeof path === "string");
+  const file = ["full_output_file", "full_stdout_file", "full_stderr_file"]
+    .map((key) => data[key])
+    .find((path) => typeof path === "string");
   const many = text.length > 2_000 && text.split("\n").length > 40;
   const loadWhole = async (): Promise<void> => {
     if (call.result === null) return;

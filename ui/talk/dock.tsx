@@ -37,7 +37,7 @@ export function NowLine({ view, actor, frozenAt, stopping, armed, stopSaid, onSt
   const now = useNow(live, frozenAt);
   const said = sentenceOf({ actor, session: view, now, frozenAt, stopping });
   const runs = view.active !== null;
-  const yours = said.move === "you" && !runs;
+  const yours = said.move === "you" && (!runs || view.parked !== null);
   const sentence = armed
     ? "Escape again stops this turn."
     : stopSaid !== null && !runs && view.queue.length > 0

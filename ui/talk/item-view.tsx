@@ -4,9 +4,11 @@ import { atTime, clockTime, count, grouped, type Item, money, ofEnd, shortSpan, 
 import type { Origin } from "../../src/protocol/history.ts";
 import { CopyButton } from "../frame/copy.tsx";
 import { Icon, type IconName } from "../marks/icon.tsx";
+import { Menu } from "../frame/menu.tsx";
 import { Mark } from "../marks/mark.tsx";
 import { Calls, type CallContext } from "./call-card.tsx";
 import { Prose } from "./prose.tsx";
+import { Models } from "./talk-head.tsx";
 
 export interface ItemContext extends CallContext {
   onRetry: (turnId: string) => void;
@@ -202,7 +204,9 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
           data-move={said.move}
         >
           <p className="[overflow-wrap:anywhere] text-ink">{said.sentence}</p>
-          {data.error?.hint === undefined || !item.newest || data.error.hint === "Try again." ? null : <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>}
+          {data.error?.hint === undefined || !item.newest || data.error.hint === "Try again." ? null : (
+            <p className="text-small [overflow-wrap:anywhere] text-ink-2">{data.error.hint}</p>
+          )}
           {item.newest && turnId !== null && context.activeTurn === null ? (
             <div className="mt-1.5 flex flex-wrap gap-2">
               {failed || data.outcomeReason === "cut" ? (
@@ -210,6 +214,31 @@ function End({ item, context }: { item: Extract<Item, { kind: "end" }>; context:
                   <Icon name="restart" />
                   Try again
                 </button>
+              ) : null}
+              {failed ? (
+                <Menu
+                  label="Try again with another model"
+                  className="btn small"
+                  align="left"
+                  button={
+                    <>
+                      <Icon name="model" />
+                      With another model
+                    </>
+                  }
+                >
+                  {(close) => (
+                    <Models
+                      agent={context.agent}
+                      session={context.session}
+                      model={null}
+                      running={null}
+                      live={!context.frozen}
+                      close={close}
+                      then={() => context.onRetry(turnId)}
+                    />
+                  )}
+                </Menu>
               ) : null}
               {cut ? (
                 <button type="button" className="btn small" disabled={context.frozen} onClick={context.onGoOn}>

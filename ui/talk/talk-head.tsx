@@ -199,13 +199,15 @@ function ModelMenu({
   );
 }
 
-function Models({
+/** Picks the session's model; `then` runs when the server has taken it. */
+export function Models({
   agent,
   session,
   model,
   running,
   live,
   close,
+  then,
 }: {
   agent: string;
   session: string;
@@ -213,6 +215,7 @@ function Models({
   running: string | null;
   live: boolean;
   close: () => void;
+  then?: () => void;
 }) {
   const client = useClient();
   const [models, setModels] = useState<ModelInfo[] | string>([]);
@@ -227,7 +230,7 @@ function Models({
   }, [client]);
   const pick = (change: Promise<unknown>): void => {
     close();
-    void change.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
+    void change.then(then).catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
   };
   const fits =
     typeof models === "string"

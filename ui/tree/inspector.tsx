@@ -40,7 +40,8 @@ export function Inspector({ node, wide }: { node: TreeNode; wide: boolean }) {
   const said = sentenceOf({ actor: view === null ? (turn ?? actor) : actor, session: view, now, frozenAt });
   const parked = actor.status === "parked";
   const below = countBelow(node);
-  const stoppable = live && !node.past && actor.kind !== "supervisor" && (said.move === "run" || urgency(said) === 1 || below > 0 || actor.mailbox > 0);
+  const stoppable =
+    live && !node.past && actor.kind !== "supervisor" && (said.move === "run" || urgency(said) === 1 || below > 0 || actor.mailbox > 0);
   const tell = (request: Promise<unknown>): void =>
     void request.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
 
