@@ -25,37 +25,81 @@ const ROUNDS = 20;
 
 const spec: ChildSpec = { restart: "permanent", shutdown: 1_000, identity: "keep", past: "park", intensity: 3, periodMs: 60_000 };
 
-const counter = setup({ types: {} as { context: { count: number; note: string }; events: { type: "poke" } }, actions: effects }).createMachine({
+const counter = setup({
+  types: {} as { context: { count: number; note: string }; events: { type: "poke" } },
+  actions: effects,
+}).createMachine({
   context: { count: 0, note: "x".repeat(180) },
   on: { poke: { actions: assign({ count: ({ context }) => context.count + 1 }) } },
 });
 
-interface FeederEvent { type: "spawn" | "feed"; first: number; count: number; events: number; token: Token }
+interface FeederEvent {
+  type: "spawn" | "feed";
+  first: number;
+  count: number;
+  events: number;
+  token: Token;
+}
 const feeder = setup({ types: {} as { context: Record<string, never>; events: FeederEvent }, actions: effects }).createMachine({
   context: {},
   on: {
-    spawn: { actions: many((event) => Array.from({ length: event.count }, (_, n) => ({ type: "spawn", params: { name: `c${event.first + n}`, chart: "counter", spec: "child", input: {} } }))) },
-    feed: { actions: many((event) => Array.from({ length: event.count * event.events }, (_, n) => ({ type: "send", params: { to: `/c${event.first + (n % event.count)}` as Address, event: { type: "poke" } } }))) },
+    spawn: {
+      actions: many((event) =>
+        Array.from({ length: event.count }, (_, n) => ({
+          type: "spawn",
+          params: { name: `c${event.first + n}`, chart: "counter", spec: "child", input: {} },
+        })),
+      ),
+    },
+    feed: {
+      actions: many((event) =>
+        Array.from({ length: event.count * event.events }, (_, n) => ({
+          type: "send",
+          params: { to: `/c${event.first + (n % event.count)}` as Address, event: { type: "poke" } },
+        })),
+      ),
+    },
   },
 });
 
 function many(effectsOf: (event: FeederEvent) => { type: string; params: unknown }[]): never {
-  return decide((_: unknown, event: FeederEvent) => ({ effects: [...effectsOf(event), { type: "reply", params: { token: event.token, value: null } }] as never }));
+  return decide((_: unknown, event: FeederEvent) => ({
+    effects: [...effectsOf(event), { type: "reply", params: { token: event.token, value: null } }] as never,
+  }));
 }
 import { decide } from "../src/machines/decide.ts";
 
 async function openKernel(folder: string, watch: (journal: Journal) => Journal): Promise<{ kernel: Kernel; journal: Journal }> {
   const journal = watch(createDuckdbJournal({ folder, now: () => systemClock.now() }));
   const kernel = await Kernel.open({
-    journal, clock: { ...systemClock, ...systemCalendar }, scheduler: systemScheduler,
-    charts: [{ name: "feeder", version: 1, machine: feeder }, { name: "counter", version: 1, machine: counter }],
-    drivers: [], specs: { root: spec, child: spec }, root: { chart: "feeder", spec: "root", input: {} },
-    observer: { committed: () => {}, stalled: () => {}, fatal: (why, reason) => { throw new Error(`${why}: ${reason}`); } },
+    journal,
+    clock: { ...systemClock, ...systemCalendar },
+    scheduler: systemScheduler,
+    charts: [
+      { name: "feeder", version: 1, machine: feeder },
+      { name: "counter", version: 1, machine: counter },
+    ],
+    drivers: [],
+    specs: { root: spec, child: spec },
+    root: { chart: "feeder", spec: "root", input: {} },
+    observer: {
+      committed: () => {},
+      stalled: () => {},
+      fatal: (why, reason) => {
+        throw new Error(`${why}: ${reason}`);
+      },
+    },
   });
   return { kernel, journal };
 }
 
-interface Measured { stepsPerSecond: number; rows: number; bytes: number; commits: number; longestCommitMs: number }
+interface Measured {
+  stepsPerSecond: number;
+  rows: number;
+  bytes: number;
+  commits: number;
+  longestCommitMs: number;
+}
 
 async function durable(events: number): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), "somora-bench-"));
@@ -90,7 +134,8 @@ async function durable(events: number): Promise<Measured> {
   const steps = kernel.stats().steps - before;
   // Completion: every poke was counted by its actor.
   const counted = (kernel.context("/c7" as Address) as { count: number }).count;
-  if (counted !== (ROUNDS + 1) * events || steps !== ROUNDS * (ACTORS * events + 1)) throw new Error(`not all steps were done: ${counted}, ${steps}`);
+  if (counted !== (ROUNDS + 1) * events || steps !== ROUNDS * (ACTORS * events + 1))
+    throw new Error(`not all steps were done: ${counted}, ${steps}`);
   kernel.close();
   await journal.close();
   rmSync(folder, { recursive: true });
@@ -108,9 +153,19 @@ async function bare({ rows, bytes, commits }: Measured): Promise<number> {
   const appender = await connection.createAppender("log");
   const began = performance.now();
   for (let commit = 1; commit <= commits; commit += 1) {
-    const batch: LogRow[] = Array.from({ length: perCommit }, (_, n) => ({ shard: "root", kind: "actor", key: `/c${n}`, head: "h".repeat(200), body }));
+    const batch: LogRow[] = Array.from({ length: perCommit }, (_, n) => ({
+      shard: "root",
+      kind: "actor",
+      key: `/c${n}`,
+      head: "h".repeat(200),
+      body,
+    }));
     await connection.run("begin");
-    appendRows(appender, { epoch: 1, commit, rows: batch }, batch.map((row) => row.body));
+    appendRows(
+      appender,
+      { epoch: 1, commit, rows: batch },
+      batch.map((row) => row.body),
+    );
     appender.flushSync();
     await connection.run("commit");
   }
@@ -160,7 +215,11 @@ for (const events of [1, 10]) {
     rowsRatio.push(rowsPerSecond / (await bare(measured)));
     longest = Math.max(longest, measured.longestCommitMs);
   }
-  results[`durable steps per second, 1,000 actors, ${events} each`] = { ...spread(steps), ratioToBareAppender: spread(rowsRatio), longestCommitMs: longest };
+  results[`durable steps per second, 1,000 actors, ${events} each`] = {
+    ...spread(steps),
+    ratioToBareAppender: spread(rowsRatio),
+    longestCommitMs: longest,
+  };
 }
 results["bytes of heap per idle actor"] = await idleBytes();
 process.stdout.write(`${JSON.stringify({ bench: "kernel", runs: RUNS, node: process.version, results }, null, 2)}\n`);

@@ -18,7 +18,8 @@ const RUNS = Number(values.runs);
 const CALLS = 20;
 const TEXT = "x".repeat(1_500);
 
-const chunk = (delta: object, finish: string | null): string => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 0, model: "bench", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const chunk = (delta: object, finish: string | null): string =>
+  `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 0, model: "bench", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
 /** Answers at once. A message "rounds" gets that many rounds with a tool call before the answer. */
 function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -30,13 +31,17 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
     const rounds = messages.slice(lastUser).filter((message) => message.role === "assistant").length;
     response.writeHead(200, { "content-type": "text/event-stream" });
     if (messages[lastUser]?.content.startsWith("rounds") && rounds < CALLS) {
-      response.write(chunk({ tool_calls: [{ index: 0, id: `t${rounds}`, type: "function", function: { name: "time_now", arguments: "{}" } }] }, null));
+      response.write(
+        chunk({ tool_calls: [{ index: 0, id: `t${rounds}`, type: "function", function: { name: "time_now", arguments: "{}" } }] }, null),
+      );
       response.write(chunk({}, "tool_calls"));
     } else {
       response.write(chunk({ content: TEXT }, null));
       response.write(chunk({}, "stop"));
     }
-    response.end(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 0, model: "bench", choices: [], usage: { prompt_tokens: 8_000, completion_tokens: 400, total_tokens: 8_400 } })}\n\ndata: [DONE]\n\n`);
+    response.end(
+      `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 0, model: "bench", choices: [], usage: { prompt_tokens: 8_000, completion_tokens: 400, total_tokens: 8_400 } })}\n\ndata: [DONE]\n\n`,
+    );
   });
 }
 
@@ -48,7 +53,13 @@ const client = new OpenAI({ baseURL, apiKey: "none", maxRetries: 0 });
 async function alone(messages: { role: "user" | "assistant"; content: string }[]): Promise<number> {
   const began = performance.now();
   let text = "";
-  for await (const part of await client.chat.completions.create({ model: "bench", messages, stream: true, stream_options: { include_usage: true } })) text += part.choices[0]?.delta.content ?? "";
+  for await (const part of await client.chat.completions.create({
+    model: "bench",
+    messages,
+    stream: true,
+    stream_options: { include_usage: true },
+  }))
+    text += part.choices[0]?.delta.content ?? "";
   if (text.length !== TEXT.length) throw new Error("the client alone got another answer");
   return performance.now() - began;
 }
@@ -58,8 +69,18 @@ const home = join(folder, "home");
 mkdirSync(join(home, "agents", "bench"), { recursive: true });
 writeFileSync(join(home, "agents", "bench", "AGENTS.md"), "You are measured.\n");
 writeFileSync(join(home, "agents", "bench", "agent.yaml"), "model: bench/bench\n");
-writeFileSync(join(home, "config.yaml"), `workspace: { default: ${JSON.stringify(join(folder, "work"))} }\nproviders:\n  bench: { engine: openai-compatible, baseUrl: "${baseURL}", models: [{ id: bench, contextWindow: 200000 }] }\n`);
-const somora = await openSomora({ home, env: {}, port: 0, fatal: (reason) => { throw new Error(reason); } });
+writeFileSync(
+  join(home, "config.yaml"),
+  `workspace: { default: ${JSON.stringify(join(folder, "work"))} }\nproviders:\n  bench: { engine: openai-compatible, baseUrl: "${baseURL}", models: [{ id: bench, contextWindow: 200000 }] }\n`,
+);
+const somora = await openSomora({
+  home,
+  env: {},
+  port: 0,
+  fatal: (reason) => {
+    throw new Error(reason);
+  },
+});
 const { chat, team } = somora.handles;
 
 const added: number[] = [];
@@ -99,5 +120,7 @@ function at(numbers: number[], share: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number) * 100) / 100;
 }
-process.stdout.write(`${JSON.stringify({ bench: "model-call", runs: RUNS, node: process.version, results: { "client alone, ms": { p50: at(bare, 0.5), p99: at(bare, 0.99) }, "added to a turn of one call, ms": { p50: at(added, 0.5), p99: at(added, 0.99) }, "added by one more round, tool included, ms": { median: at(addedByRound, 0.5), most: at(addedByRound, 1) } } }, null, 2)}\n`);
+process.stdout.write(
+  `${JSON.stringify({ bench: "model-call", runs: RUNS, node: process.version, results: { "client alone, ms": { p50: at(bare, 0.5), p99: at(bare, 0.99) }, "added to a turn of one call, ms": { p50: at(added, 0.5), p99: at(added, 0.99) }, "added by one more round, tool included, ms": { median: at(addedByRound, 0.5), most: at(addedByRound, 1) } } }, null, 2)}\n`,
+);
 process.exit(0);

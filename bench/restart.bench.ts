@@ -18,7 +18,10 @@ const server = join(process.cwd(), "dist", "main", "server.js");
 
 function start(): Promise<{ child: ChildProcess; url: string; ms: number }> {
   const began = performance.now();
-  const child = spawn(process.execPath, [server, "--port", "0", "--no-open"], { env: { PATH: process.env["PATH"], HOME: folder, SOMORA_HOME: home }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [server, "--port", "0", "--no-open"], {
+    env: { PATH: process.env["PATH"], HOME: folder, SOMORA_HOME: home },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   return new Promise((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
     child.stdout?.on("data", (chunk: Buffer) => {
@@ -51,7 +54,11 @@ async function actors(url: string): Promise<number> {
 const first = await start();
 let count = await actors(first.url);
 for (let n = 0; count < ACTORS; n += 1, count += 1) {
-  const response = await fetch(`${first.url}/api/agents/guide/sessions`, { method: "POST", headers: { authorization: `Bearer ${key()}`, "content-type": "application/json" }, body: JSON.stringify({ slug: `s${n}` }) });
+  const response = await fetch(`${first.url}/api/agents/guide/sessions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key()}`, "content-type": "application/json" },
+    body: JSON.stringify({ slug: `s${n}` }),
+  });
   if (response.status !== 201) throw new Error(`no session: ${response.status}`);
 }
 const expected = await actors(first.url);
@@ -75,4 +82,6 @@ const summary = (numbers: number[]) => {
   const sorted = [...numbers].sort((a, b) => a - b).map(Math.round);
   return { median: sorted[sorted.length >> 1], least: sorted[0], most: sorted.at(-1) };
 };
-process.stdout.write(`${JSON.stringify({ bench: "restart", runs: RUNS, node: process.version, results: { actors: expected, "to the ready line, ms": summary(ready), "to all actors answered, ms": summary(answered), "bare node, ms": summary(bare) } }, null, 2)}\n`);
+process.stdout.write(
+  `${JSON.stringify({ bench: "restart", runs: RUNS, node: process.version, results: { actors: expected, "to the ready line, ms": summary(ready), "to all actors answered, ms": summary(answered), "bare node, ms": summary(bare) } }, null, 2)}\n`,
+);

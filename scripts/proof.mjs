@@ -10,7 +10,11 @@ import { root } from "./lib/files.mjs";
 import { runNode, seconds } from "./lib/run.mjs";
 
 const { values } = parseArgs({
-  options: { kills: { type: "string", default: "200" }, seed: { type: "string", default: "1" }, report: { type: "string", default: join(root, "node_modules", ".somora-proof", "kills.jsonl") } },
+  options: {
+    kills: { type: "string", default: "200" },
+    seed: { type: "string", default: "1" },
+    report: { type: "string", default: join(root, "node_modules", ".somora-proof", "kills.jsonl") },
+  },
 });
 for (const name of ["kills", "seed"]) {
   if (/^[1-9]\d{0,5}$/.test(values[name])) continue;

@@ -21,7 +21,13 @@ export default defineConfig({
     target: "node20",
     minify: false,
     rolldownOptions: {
-      input: { server: entry("main/server.ts"), cli: entry("main/cli.ts"), serve: entry("main/serve.ts"), somora: entry("main/somora.ts"), store: entry("store/index.ts") },
+      input: {
+        server: entry("main/server.ts"),
+        cli: entry("main/cli.ts"),
+        serve: entry("main/serve.ts"),
+        somora: entry("main/somora.ts"),
+        store: entry("store/index.ts"),
+      },
       output: { format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunk-[name]-[hash].js" },
     },
   },

@@ -40,7 +40,12 @@ const ENVIRONMENT: [string, string][] = [
 ];
 
 function keyRows(schema: z.ZodType): string[][] {
-  return describeKeys(schema).map(({ key, allowed, default: value, required, about }) => [`\`${key}\``, allowed, value === null ? (required ? "required" : "–") : `\`${value}\``, about]);
+  return describeKeys(schema).map(({ key, allowed, default: value, required, about }) => [
+    `\`${key}\``,
+    allowed,
+    value === null ? (required ? "required" : "–") : `\`${value}\``,
+    about,
+  ]);
 }
 
 function configPage(): string {
@@ -100,7 +105,8 @@ ${sections.join("\n")}`;
 }
 
 function framesPage(): string {
-  const rows = (frames: Readonly<Record<string, z.ZodType>>): string[][] => Object.entries(frames).map(([type, schema]) => [`\`${type}\``, `\`${shapeWords(schema)}\``]);
+  const rows = (frames: Readonly<Record<string, z.ZodType>>): string[][] =>
+    Object.entries(frames).map(([type, schema]) => [`\`${type}\``, `\`${shapeWords(schema)}\``]);
   return `${HEAD}# Frames of /live
 
 One WebSocket at \`/live\` for everything a client watches, checked like a request before the upgrade; the key may also come as the
@@ -144,10 +150,16 @@ function toolsPage(tools: readonly ToolListing[]): string {
   const sections = [...tools]
     .sort((a, b) => (a.toolset === b.toolset ? (a.name < b.name ? -1 : 1) : a.toolset < b.toolset ? -1 : 1))
     .map((tool) => {
-      const shape = tool.inputSchema as { properties?: Record<string, { type?: string; description?: string; default?: unknown }>; required?: string[] };
+      const shape = tool.inputSchema as {
+        properties?: Record<string, { type?: string; description?: string; default?: unknown }>;
+        required?: string[];
+      };
       const required = new Set(shape.required ?? []);
       const rows = Object.entries(shape.properties ?? {}).map(([name, field]) => [
-        `\`${name}\``, field.type ?? "", field.default === undefined ? (required.has(name) ? "required" : "–") : `\`${JSON.stringify(field.default)}\``, field.description ?? "",
+        `\`${name}\``,
+        field.type ?? "",
+        field.default === undefined ? (required.has(name) ? "required" : "–") : `\`${JSON.stringify(field.default)}\``,
+        field.description ?? "",
       ]);
       return `## ${tool.name}\n\n\`toolset:${tool.toolset}\` · at most ${tool.maxResultSizeChars.toLocaleString("en-US")} characters of result\n\n${tool.description}\n${rows.length > 0 ? `\n${markdownTable(["input", "type", "default", "what"], rows)}` : ""}`;
     });

@@ -7,5 +7,10 @@ import { createToolRoom } from "../../src/tools/index.ts";
 
 export function toolListings(): readonly ToolListing[] {
   const host = createToolHost({ home: "/nowhere", clock: systemClock, environment: {} });
-  return createToolRoom({ settings: {} as SettingsPort, clock: systemClock, host, docsFolder: new URL("../../docs", import.meta.url).pathname }).all();
+  return createToolRoom({
+    settings: {} as SettingsPort,
+    clock: systemClock,
+    host,
+    docsFolder: new URL("../../docs", import.meta.url).pathname,
+  }).all();
 }

@@ -45,11 +45,16 @@ export function chatMessages(rows: readonly HistoryRow[]): ChatMessage[] {
         break;
       }
       case "tool_call":
-        open(`${row.turnId}/${row.data.round}`).calls.push({ id: row.data.callId, name: row.data.tool, arguments: row.data.broken ? "{}" : JSON.stringify(row.data.input) });
+        open(`${row.turnId}/${row.data.round}`).calls.push({
+          id: row.data.callId,
+          name: row.data.tool,
+          arguments: row.data.broken ? "{}" : JSON.stringify(row.data.input),
+        });
         break;
       case "tool_result": {
         const current = round as Round | null;
-        if (current?.calls.some((call) => call.id === row.data.callId)) current.results.set(row.data.callId, JSON.stringify(row.data.output));
+        if (current?.calls.some((call) => call.id === row.data.callId))
+          current.results.set(row.data.callId, JSON.stringify(row.data.output));
         break;
       }
       case "notice":

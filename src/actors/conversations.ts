@@ -34,7 +34,13 @@ export class Conversations {
   }
 
   #fold(fact: RecordFact, textOf: (id: string) => string | undefined): HistoryRow {
-    const row = { seq: fact.seq, at: fact.at, kind: fact.row, turnId: fact.turnId, data: resolve(fact.data, textOf) } as unknown as HistoryRow;
+    const row = {
+      seq: fact.seq,
+      at: fact.at,
+      kind: fact.row,
+      turnId: fact.turnId,
+      data: resolve(fact.data, textOf),
+    } as unknown as HistoryRow;
     this.#newest.set(fact.session, fact.seq);
     if (fact.seq === 1 && !this.#loaded.has(fact.session) && !this.#loading.has(fact.session)) this.#loaded.set(fact.session, []);
     this.#loaded.get(fact.session)?.push(row);
@@ -104,7 +110,10 @@ export class Conversations {
 }
 
 function parseStored(row: StoredRow): { head: { seq: number; at: number; kind: string; turnId: string | null }; data: JsonObject } {
-  return { head: JSON.parse(row.head) as { seq: number; at: number; kind: string; turnId: string | null }, data: JSON.parse(row.body ?? "{}") as JsonObject };
+  return {
+    head: JSON.parse(row.head) as { seq: number; at: number; kind: string; turnId: string | null },
+    data: JSON.parse(row.body ?? "{}") as JsonObject,
+  };
 }
 
 function refsOf(data: JsonObject): PayloadRef[] {
@@ -114,7 +123,14 @@ function refsOf(data: JsonObject): PayloadRef[] {
 }
 
 function isRef(value: Json | undefined): value is { payload: PayloadRef & JsonObject } {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && typeof value["payload"] === "object" && value["payload"] !== null && Object.keys(value).length === 1;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    typeof value["payload"] === "object" &&
+    value["payload"] !== null &&
+    Object.keys(value).length === 1
+  );
 }
 
 /** A payload of kind `json` comes back as the value it is, any other as text. */

@@ -30,6 +30,7 @@ import { PayloadTexts } from "./payload-texts.ts";
 import { restoredRefs } from "./restored-refs.ts";
 import type { RuntimeParts } from "./runtime-parts.ts";
 import { SessionViews } from "./session-views.ts";
+import { SpentToday } from "./spent-today.ts";
 import { charts, root, specs } from "./tree.ts";
 import { TurnIndex } from "./turn-index.ts";
 
@@ -81,16 +82,20 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   let stall: { reason: string | null; since: number } = { reason: null, since: clock.now() };
   const early: CommitNews[] = [];
   let take: (news: CommitNews) => void = (news) => early.push(news);
-  const today = { day: "", usd: 0, unknown: false };
+  const spent = new SpentToday(clock);
 
-  const spentToday = async (agent: string | null): Promise<number> => {
-    const day = clock.day(clock.now());
-    const rows = await journal.reader.ledger({ by: ["agent", "day"] });
-    return rows.filter((row) => row.day === day && (agent === null || row.agent === agent)).reduce((sum, row) => sum + (row.costUsd ?? 0), 0);
-  };
   const drivers: Driver[] = [
     prepareDriver(settings, options.ensureFolder),
-    engineDriver({ clock, settings, tools, engines: options.engines, conversations, prepareHistory: options.prepareHistory, spentToday, projectRules: options.projectRules }),
+    engineDriver({
+      clock,
+      settings,
+      tools,
+      engines: options.engines,
+      conversations,
+      prepareHistory: options.prepareHistory,
+      spentToday: (agent) => spent.of(agent),
+      projectRules: options.projectRules,
+    }),
     toolDriver(tools, texts),
     eraseDriver(journal, (session) => {
       conversations.forget(session);
@@ -110,7 +115,10 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       committed: (news) => take(news),
       stalled: (reason) => {
         stall = { reason, since: clock.now() };
-        options.log(reason === null ? "info" : "error", reason === null ? "the disk takes commits again" : `the disk does not take commits: ${reason}`);
+        options.log(
+          reason === null ? "info" : "error",
+          reason === null ? "the disk takes commits again" : `the disk does not take commits: ${reason}`,
+        );
         watching?.serverChanged();
       },
       fatal: options.fatal,
@@ -119,7 +127,15 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   });
 
   const parts: RuntimeParts = {
-    kernel, journal, clock, settings, tools, conversations, texts, views, index,
+    kernel,
+    journal,
+    clock,
+    settings,
+    tools,
+    conversations,
+    texts,
+    views,
+    index,
     digest: options.digest,
     checkFolder: options.checkFolder,
     sessionsOf: (agent) => sessionsOf(kernel, agent),
@@ -129,12 +145,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     ...options.serverLine(),
     store: { state: stall.reason === null ? "ok" : "stalled", since: stall.since, reason: stall.reason },
     held: kernel.held,
-    todayUsd: today.unknown && today.usd === 0 ? null : today.usd,
-    todayUnknown: today.unknown,
+    todayUsd: spent.unknown && spent.of(null) === 0 ? null : spent.of(null),
+    todayUnknown: spent.unknown,
   });
   const watching: Watching = new Watching(parts, serverLine);
   await texts.read(restoredRefs(kernel));
-  await readToday();
+  await spent.load(journal.reader);
   index.start(kernel);
   views.start(kernel);
   for (const address of kernel.addresses()) {
@@ -146,16 +162,12 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     index.take(news);
     views.take(kernel, news);
     watching.committed(news);
-    if (news.booked) void readToday().then(() => watching.serverChanged());
+    if (news.booked.length > 0) {
+      for (const booked of news.booked) spent.add(booked);
+      watching.serverChanged();
+    }
   };
   for (const news of early.splice(0)) take(news);
-
-  async function readToday(): Promise<void> {
-    const day = clock.day(clock.now());
-    const rows = await journal.reader.ledger({ by: ["day"] }).catch(() => []);
-    const row = rows.find((each) => each.day === day);
-    Object.assign(today, { day, usd: row?.costUsd ?? 0, unknown: (row?.unknown ?? 0) > 0 });
-  }
 
   async function agentsChanged(): Promise<void> {
     const present = new Set(settings.agents());
@@ -173,7 +185,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   /** One agent that cannot begin keeps no other from it, and the server from nothing. */
   async function begin(name: string): Promise<void> {
     const start = (): Promise<void> => startAgent(kernel, name);
-    await start().catch(start).catch((error: unknown) => options.log("error", `agent ${name} could not be started: ${error instanceof Error ? error.message : String(error)}`));
+    await start()
+      .catch(start)
+      .catch((error: unknown) =>
+        options.log("error", `agent ${name} could not be started: ${error instanceof Error ? error.message : String(error)}`),
+      );
   }
 
   await kernel.idle();
@@ -235,7 +251,8 @@ function within<Value>(clock: Clock, ms: number, promise: Promise<Value>): Promi
 
 async function drained(kernel: Kernel, clock: Clock, watching: Watching, ms: number): Promise<boolean> {
   const busy = (): boolean => {
-    for (const address of kernel.addresses()) if (kernel.committed(address)?.kind === "turn" && kernel.committed(address)?.state !== "waiting") return true;
+    for (const address of kernel.addresses())
+      if (kernel.committed(address)?.kind === "turn" && kernel.committed(address)?.state !== "waiting") return true;
     return false;
   };
   if (!busy()) return true;
@@ -253,4 +270,3 @@ async function drained(kernel: Kernel, clock: Clock, watching: Watching, ms: num
     const cancel = clock.setTimer(ms, () => finish(false));
   });
 }
-

@@ -51,7 +51,11 @@ export class SessionViews {
 
   #begin(kernel: Kernel, address: Address): Kept {
     const { agent = "", session = "" } = placeOf(address);
-    const kept: Kept = { view: { ...emptySessionView(agent, session), ...stateOf(kernel, address, this.#texts) }, rowsLoaded: false, tail: null };
+    const kept: Kept = {
+      view: { ...emptySessionView(agent, session), ...stateOf(kernel, address, this.#texts) },
+      rowsLoaded: false,
+      tail: null,
+    };
     this.#kept.set(address, kept);
     return kept;
   }
@@ -84,7 +88,8 @@ export class SessionViews {
       if (committed?.kind === "session" && !this.#kept.has(address)) this.#begin(kernel, address);
       if (!committed && this.#kept.has(address) && !kernel.has(address)) this.#kept.delete(address);
       const kept = this.#kept.get(address);
-      if (committed && kept && kept.view.parked !== committed.parkedReason) this.#emit(address, "session.changed", { parked: committed.parkedReason }, news.at);
+      if (committed && kept && kept.view.parked !== committed.parkedReason)
+        this.#emit(address, "session.changed", { parked: committed.parkedReason }, news.at);
     }
     for (const fact of news.facts) {
       if (fact.kind === "publish") {
@@ -148,7 +153,13 @@ function stateOf(kernel: Kernel, address: Address, texts: PayloadTexts): Partial
     model: context.model,
     cwd: context.cwd,
     parked: kernel.parkedReason(address),
-    queue: queue.map(([turnId, item], index) => ({ turnId, position: index + offset, origin: item.origin, preview: item.text.preview, at: item.at })),
+    queue: queue.map(([turnId, item], index) => ({
+      turnId,
+      position: index + offset,
+      origin: item.origin,
+      preview: item.text.preview,
+      at: item.at,
+    })),
     steers: [...context.steers.entries()].map(([steerId, steer]) => ({ steerId, text: steer.text.preview, after: null })),
     active: context.running === null ? null : activeOf(kernel, context, context.running, texts),
   };
@@ -174,7 +185,15 @@ function activeOf(kernel: Kernel, session: SessionContext, turnId: string, texts
       const text = texts.peek(block.ref.id) ?? "";
       return { blockId, kind: block.kind, attempt: block.attempt, text, offset: text.length, open: false };
     }),
-    calls: [...turn.calls.entries()].filter(([, call]) => call.state === "running").map(([callId, call]) => ({ callId, tool: call.tool, input: { preview: call.input?.preview ?? "", about: call.about }, startedAt: call.startedAt, limitMs: call.limitMs })),
+    calls: [...turn.calls.entries()]
+      .filter(([, call]) => call.state === "running")
+      .map(([callId, call]) => ({
+        callId,
+        tool: call.tool,
+        input: { preview: call.input?.preview ?? "", about: call.about },
+        startedAt: call.startedAt,
+        limitMs: call.limitMs,
+      })),
   };
 }
 

@@ -19,7 +19,9 @@ export function systemPrompt(parts: PromptParts): string {
     parts.soul,
     parts.rules.trim() === "" ? null : `## How you work\n\n${parts.rules.trim()}`,
     parts.user === null ? null : `## About the person you work for\n\n${parts.user.trim()}`,
-    parts.tools ? "Use your tools when they help. Say plainly what you did and what you could not do. Messages that begin with [somora] come from the system you run in, not from the person." : null,
+    parts.tools
+      ? "Use your tools when they help. Say plainly what you did and what you could not do. Messages that begin with [somora] come from the system you run in, not from the person."
+      : null,
     parts.project === null ? null : `## ${parts.project.file} of the working folder\n\n${parts.project.text.trim()}`,
     `This conversation is the session "${parts.session}".`,
   ];

@@ -2,7 +2,16 @@
 import type { ChildSpec } from "../protocol/effects.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import { callMachine, callOutput, type CallContext } from "../machines/index.ts";
-import { agentMachine, type AgentContext, endOf, sessionMachine, type SessionContext, supervisorMachine, turnMachine, type TurnContext } from "../machines/index.ts";
+import {
+  agentMachine,
+  type AgentContext,
+  endOf,
+  sessionMachine,
+  type SessionContext,
+  supervisorMachine,
+  turnMachine,
+  type TurnContext,
+} from "../machines/index.ts";
 import type { ChartDefinition } from "./kernel/chart.ts";
 
 const budget = { intensity: 3, periodMs: 60_000 };
@@ -27,10 +36,32 @@ export const root: { chart: string; spec: string; input: JsonObject } = {
 
 export const charts: readonly ChartDefinition[] = [
   { name: "supervisor", version: 1, machine: supervisorMachine, ignore: ["resumed"] },
-  { name: "agent", version: 1, machine: agentMachine, ignore: ["stopped", "erase.aborted"], describe: (context) => ({ detail: { agent: (context as unknown as AgentContext).agent, sessions: (context as unknown as AgentContext).sessions.size } }) },
+  {
+    name: "agent",
+    version: 1,
+    machine: agentMachine,
+    ignore: ["stopped", "erase.aborted"],
+    describe: (context) => ({
+      detail: { agent: (context as unknown as AgentContext).agent, sessions: (context as unknown as AgentContext).sessions.size },
+    }),
+  },
   { name: "session", version: 1, machine: sessionMachine, describe: describeSession },
-  { name: "turn", version: 1, machine: turnMachine, ignore: ["prepare.aborted", "prepare.interrupted"], describe: describeTurn, lastWords: (context) => endOf(context as unknown as TurnContext) as never },
-  { name: "call", version: 1, machine: callMachine, ignore: ["stop", "resumed"], describe: describeCall, lastWords: (context) => callOutput(context as unknown as CallContext) as never },
+  {
+    name: "turn",
+    version: 1,
+    machine: turnMachine,
+    ignore: ["prepare.aborted", "prepare.interrupted"],
+    describe: describeTurn,
+    lastWords: (context) => endOf(context as unknown as TurnContext) as never,
+  },
+  {
+    name: "call",
+    version: 1,
+    machine: callMachine,
+    ignore: ["stop", "resumed"],
+    describe: describeCall,
+    lastWords: (context) => callOutput(context as unknown as CallContext) as never,
+  },
 ];
 
 function describeSession(context: Record<string, unknown>): { detail: JsonObject } {
@@ -38,10 +69,27 @@ function describeSession(context: Record<string, unknown>): { detail: JsonObject
   return { detail: { title, queued: queue.size, steers: steers.size, running, held, lastAt, createdAt, cwd, model } };
 }
 
-function describeTurn(context: Record<string, unknown>, state: string): { detail: JsonObject; waitingFor?: { what: string; since: number } } {
+function describeTurn(
+  context: Record<string, unknown>,
+  state: string,
+): { detail: JsonObject; waitingFor?: { what: string; since: number } } {
   const { turnId, round, attempt, prepared, origin, callsUsed, waitMs, forced } = context as unknown as TurnContext;
-  const detail: JsonObject = { turnId, round, attempt, calls: callsUsed, model: prepared?.ref ?? null, rehearsal: prepared?.rehearsal ?? false, maxRounds: prepared?.maxRounds ?? null, origin: origin.kind, forced };
-  if (state === "waiting") return { detail, waitingFor: { what: `the model server, which asked to be tried again after ${Math.ceil(waitMs / 1000)} s`, since: 0 } };
+  const detail: JsonObject = {
+    turnId,
+    round,
+    attempt,
+    calls: callsUsed,
+    model: prepared?.ref ?? null,
+    rehearsal: prepared?.rehearsal ?? false,
+    maxRounds: prepared?.maxRounds ?? null,
+    origin: origin.kind,
+    forced,
+  };
+  if (state === "waiting")
+    return {
+      detail,
+      waitingFor: { what: `the model server, which asked to be tried again after ${Math.ceil(waitMs / 1000)} s`, since: 0 },
+    };
   if (state === "calling") return { detail, waitingFor: { what: prepared?.ref ?? "the model", since: 0 } };
   return { detail };
 }

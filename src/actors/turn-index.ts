@@ -12,7 +12,10 @@ import type { Kernel } from "./kernel/kernel.ts";
 /** `appliedTo`: a steer that this turn took. */
 export type TurnOver = Pick<TurnItem, "outcome" | "outcomeReason" | "error"> | { appliedTo: string };
 
-interface Known { session: Address; over: TurnOver | null }
+interface Known {
+  session: Address;
+  over: TurnOver | null;
+}
 
 export class TurnIndex {
   readonly #turns = new Map<string, Known>();
@@ -22,7 +25,8 @@ export class TurnIndex {
     for (const session of kernel.addresses()) {
       if (kernel.committed(session)?.kind !== "session") continue;
       const context = kernel.context(session) as unknown as SessionContext;
-      for (const parts of [context.queue, context.steers]) for (const [turnId] of parts.entries()) this.#turns.set(turnId, { session, over: null });
+      for (const parts of [context.queue, context.steers])
+        for (const [turnId] of parts.entries()) this.#turns.set(turnId, { session, over: null });
       for (const [turnId, turn] of context.turns.entries()) this.#turns.set(turnId, { session, over: overOf(turn) });
     }
   }
@@ -82,5 +86,9 @@ function factOver(type: string, data: JsonObject): TurnOver | null {
   if (type === "steer.applied") return data["appliedTo"] === "" ? null : { appliedTo: String(data["appliedTo"]) };
   if (type === "turn.removed") return data["by"] === "steer" ? null : { outcome: "removed", outcomeReason: null, error: null };
   if (type !== "turn.settled") return null;
-  return { outcome: data["outcome"] as TurnItem["outcome"], outcomeReason: (data["outcomeReason"] ?? null) as string | null, error: (data["error"] ?? null) as TurnItem["error"] };
+  return {
+    outcome: data["outcome"] as TurnItem["outcome"],
+    outcomeReason: (data["outcomeReason"] ?? null) as string | null,
+    error: (data["error"] ?? null) as TurnItem["error"],
+  };
 }

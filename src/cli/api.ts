@@ -35,13 +35,19 @@ export class Api {
       });
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-      throw new CliError(`The server at ${this.url} does not answer: ${cause}.`, { hint: "`somora server status` says whether it runs.", code: "UNREACHABLE" });
+      throw new CliError(`The server at ${this.url} does not answer: ${cause}.`, {
+        hint: "`somora server status` says whether it runs.",
+        code: "UNREACHABLE",
+      });
     }
     const text = await response.text();
     const value: unknown = text === "" ? null : parse(text);
     if (response.ok) return value as Value;
     const refusal = refusalSchema.safeParse(value);
-    if (!refusal.success) throw new CliError(`The server answered ${response.status} with something that is no refusal of somora.`, { hint: `Is ${this.url} a somora server?` });
+    if (!refusal.success)
+      throw new CliError(`The server answered ${response.status} with something that is no refusal of somora.`, {
+        hint: `Is ${this.url} a somora server?`,
+      });
     const { code, message, hint } = refusal.data.error;
     throw new CliError(`${message} (${code})`, { hint, code });
   }

@@ -10,7 +10,10 @@ export function usageOf(command: Command): string {
 
 /** Names with what they mean: options as they are typed. */
 export function optionRows(command: Command): [string, string][] {
-  return Object.entries(command.options ?? {}).map(([name, { value, short, about }]) => [`${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`, about]);
+  return Object.entries(command.options ?? {}).map(([name, { value, short, about }]) => [
+    `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
+    about,
+  ]);
 }
 
 export function helpOf(command: Command): string {

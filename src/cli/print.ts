@@ -4,7 +4,15 @@
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
-  return rows.map((row) => `${row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] as number))).join("  ").trimEnd()}\n`).join("");
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] as number)))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
 }
 
 export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

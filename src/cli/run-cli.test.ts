@@ -19,16 +19,23 @@ async function made(change?: (dependencies: CliDependencies) => Partial<CliDepen
   worlds.push(world);
   return world;
 }
-const ended = async (running: Running): Promise<{ exit: number; out: string; err: string }> => ({ exit: await running.exit, out: running.out(), err: running.err() });
+const ended = async (running: Running): Promise<{ exit: number; out: string; err: string }> => ({
+  exit: await running.exit,
+  out: running.out(),
+  err: running.err(),
+});
 
 describe("the command table", () => {
-  it.each(COMMANDS.map((command) => [command.name, command] as const))("%s has help with its arguments and options", async (name, command) => {
-    const world = await made();
-    const { exit, out } = await ended(world.run([...name.split(" "), "--help"]));
-    expect(exit).toBe(0);
-    expect(out).toContain(command.summary);
-    for (const option of Object.keys(command.options ?? {})) expect(out).toContain(`--${option}`);
-  });
+  it.each(COMMANDS.map((command) => [command.name, command] as const))(
+    "%s has help with its arguments and options",
+    async (name, command) => {
+      const world = await made();
+      const { exit, out } = await ended(world.run([...name.split(" "), "--help"]));
+      expect(exit).toBe(0);
+      expect(out).toContain(command.summary);
+      for (const option of Object.keys(command.options ?? {})) expect(out).toContain(`--${option}`);
+    },
+  );
 
   it("lists all commands for a bare call and for --help", async () => {
     const world = await made();
@@ -79,7 +86,12 @@ describe("ask", () => {
     const { exit, out, err } = await ended(world.run(["ask", "guide", "hello"]));
     expect({ exit, out }).toEqual({ exit: 0, out: "Hello.\n" });
     expect(err).toContain(world.home);
-    expect(world.house.calls.find((call) => call.name === "chat.send")?.argument).toMatchObject({ agent: "guide", session: "main", text: "hello", cwd: world.home });
+    expect(world.house.calls.find((call) => call.name === "chat.send")?.argument).toMatchObject({
+      agent: "guide",
+      session: "main",
+      text: "hello",
+      cwd: world.home,
+    });
   });
 
   it("leaves a session's own folder alone", async () => {
@@ -116,7 +128,10 @@ describe("ask", () => {
 
   it("prints the turn and leaves with --no-wait, and fetches it with --result", async () => {
     const world = await made();
-    expect(await ended(world.run(["ask", "guide", "hello", "--no-wait", "--client-key", "k1"]))).toMatchObject({ exit: 0, out: "turn_1\n" });
+    expect(await ended(world.run(["ask", "guide", "hello", "--no-wait", "--client-key", "k1"]))).toMatchObject({
+      exit: 0,
+      out: "turn_1\n",
+    });
     expect(world.house.calls.at(-1)?.argument).toMatchObject({ clientKey: "k1" });
     expect(await ended(world.run(["ask", "--result", "turn_9"]))).toMatchObject({ exit: 0, out: "Hello.\n" });
     expect(world.house.calls.at(-1)).toMatchObject({ name: "chat.turn", argument: { turnId: "turn_9" } });
@@ -130,7 +145,8 @@ describe("ask", () => {
 
   it("reads the text from stdin, and adds piped stdin to a text", async () => {
     const world = await made();
-    const sent = (): unknown => (world.house.calls.findLast((call) => call.name === "chat.send")?.argument as { text: string } | undefined)?.text;
+    const sent = (): unknown =>
+      (world.house.calls.findLast((call) => call.name === "chat.send")?.argument as { text: string } | undefined)?.text;
     await world.run(["ask", "guide", "-"], { stdin: "from a pipe\n" }).exit;
     expect(sent()).toBe("from a pipe");
     await world.run(["ask", "guide", "explain"], { stdin: "line 1\n" }).exit;
@@ -162,7 +178,9 @@ describe("ask", () => {
       emit("text.start", { turnId: "turn_1", blockId: "t1", attempt: 1 });
       emit("text.delta", { turnId: "turn_1", blockId: "t1", offset: 0, text: "Hel" });
       return {
-        world, running, settle,
+        world,
+        running,
+        settle,
         end() {
           emit("text.delta", { turnId: "turn_1", blockId: "t1", offset: 3, text: "lo." });
           emit("text.end", { turnId: "turn_1", blockId: "t1" });
@@ -198,7 +216,11 @@ describe("ask", () => {
       await running.says("left;");
       running.interrupt();
       expect(await ended(running)).toMatchObject({ exit: 1, err: expect.stringContaining("cancelled") as string });
-      expect(world.house.calls.find((call) => call.name === "chat.abort")?.argument).toEqual({ agent: "guide", session: "main", turnId: "turn_1" });
+      expect(world.house.calls.find((call) => call.name === "chat.abort")?.argument).toEqual({
+        agent: "guide",
+        session: "main",
+        turnId: "turn_1",
+      });
     });
   });
 });
@@ -207,7 +229,9 @@ describe("stop, resume and actors", () => {
   it("stop a session's turn or an address, and say how much", async () => {
     const world = await made();
     expect((await ended(world.run(["stop", "guide/main"]))).out).toBe("stopped turn_1\n");
-    expect((await ended(world.run(["stop", "/agents/guide"]))).out).toBe("stopped 3 actors, 2 processes, took 1 waiting messages back, in 4 ms\n");
+    expect((await ended(world.run(["stop", "/agents/guide"]))).out).toBe(
+      "stopped 3 actors, 2 processes, took 1 waiting messages back, in 4 ms\n",
+    );
     world.house.answers.set("chat.abort", () => ({ aborted: false, stuck: [{ pid: 42, command: "sleep" }] }));
     expect(await ended(world.run(["stop", "guide/main"]))).toMatchObject({ exit: 1, err: expect.stringContaining("42 (sleep)") as string });
     expect((await ended(world.run(["resume", "/"]))).exit).toBe(0);
@@ -256,22 +280,37 @@ describe("the commands that make things", () => {
     expect(last()).toEqual({ name: "team.createSession", argument: { agent: "guide", slug: "work", cwd: join(world.home, "sub") } });
     await world.run(["session", "delete", "guide/work"]).exit;
     expect(last()).toEqual({ name: "team.deleteSession", argument: { agent: "guide", session: "work" } });
-    await world.run(["model", "add", "http://127.0.0.1:1/v1", "--key-env", "MY_KEY", "--model", "m", "--agent", "guide"], { env: { MY_KEY: "s3cret" } }).exit;
-    expect(last()).toEqual({ name: "models.addProvider", argument: { baseUrl: "http://127.0.0.1:1/v1", keyEnv: "MY_KEY", key: "s3cret", models: ["m"], agent: "guide" } });
+    await world.run(["model", "add", "http://127.0.0.1:1/v1", "--key-env", "MY_KEY", "--model", "m", "--agent", "guide"], {
+      env: { MY_KEY: "s3cret" },
+    }).exit;
+    expect(last()).toEqual({
+      name: "models.addProvider",
+      argument: { baseUrl: "http://127.0.0.1:1/v1", keyEnv: "MY_KEY", key: "s3cret", models: ["m"], agent: "guide" },
+    });
     await world.run(["tool", "call", "file_list", "--agent", "guide", "--json", '{"path":"."}']).exit;
     expect(last()).toEqual({ name: "tools.call", argument: { agent: "guide", tool: "file_list", input: { path: "." } } });
   });
 
   it("say what is wrong with the input of a tool call", async () => {
     const world = await made();
-    expect(await ended(world.run(["tool", "call", "x", "--agent", "guide", "--json", "{path"]))).toMatchObject({ exit: 1, err: expect.stringContaining("--json is not JSON") as string });
+    expect(await ended(world.run(["tool", "call", "x", "--agent", "guide", "--json", "{path"]))).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining("--json is not JSON") as string,
+    });
     expect(await ended(world.run(["tool", "call", "x"]))).toMatchObject({ exit: 1, err: expect.stringContaining("--agent") as string });
   });
 
   it("report a model that does not answer with exit 1", async () => {
     const world = await made();
-    world.house.answers.set("models.test", () => ({ ok: false, ms: 3, error: { code: "PROVIDER_UNREACHABLE", message: "No connection.", hint: "Is it on?" } }));
-    expect(await ended(world.run(["model", "test", "a/b"]))).toMatchObject({ exit: 1, err: "No connection. (PROVIDER_UNREACHABLE)\nIs it on?\n" });
+    world.house.answers.set("models.test", () => ({
+      ok: false,
+      ms: 3,
+      error: { code: "PROVIDER_UNREACHABLE", message: "No connection.", hint: "Is it on?" },
+    }));
+    expect(await ended(world.run(["model", "test", "a/b"]))).toMatchObject({
+      exit: 1,
+      err: "No connection. (PROVIDER_UNREACHABLE)\nIs it on?\n",
+    });
   });
 });
 
@@ -287,7 +326,10 @@ describe("config check", () => {
     expect(typo.err).toContain(`${file}:6: unknown key \`server.prot\``);
     expect(typo.err).toContain("Did you mean `port`?");
     await writeFile(file, "server: [\n");
-    expect(await ended(world.run(["config", "check"]))).toMatchObject({ exit: 1, err: expect.stringContaining("not valid YAML") as string });
+    expect(await ended(world.run(["config", "check"]))).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining("not valid YAML") as string,
+    });
     expect((await ended(world.run(["config", "check", "none.yaml"]))).exit).toBe(2);
     expect((await ended(world.run(["config", "path"]))).out).toBe(`${file}\n`);
   });
@@ -322,7 +364,8 @@ describe("server status, stop and logs", () => {
     const world = await made();
     const { out } = await ended(world.run(["server", "open"]));
     const code = /#pair=(\S+)/.exec(out)?.[1];
-    const pair = async (): Promise<number> => (await fetch(`${world.door.url}/api/pair`, { method: "POST", body: JSON.stringify({ code }) })).status;
+    const pair = async (): Promise<number> =>
+      (await fetch(`${world.door.url}/api/pair`, { method: "POST", body: JSON.stringify({ code }) })).status;
     expect([await pair(), await pair()]).toEqual([204, 401]);
   });
 });
@@ -334,7 +377,9 @@ describe("doctor", () => {
     expect(exit).toBe(1);
     expect(out).toContain("✓ port");
     expect(out).toMatch(/✗ key .*is not there\n +Start the server/);
-    expect(JSON.parse((await ended(world.run(["doctor", "--json"]))).out)).toMatchObject({ findings: [{ name: "Node", ok: true }, { name: "home" }, { name: "key", ok: false }, { name: "store", ok: true }, {}, {}] });
+    expect(JSON.parse((await ended(world.run(["doctor", "--json"]))).out)).toMatchObject({
+      findings: [{ name: "Node", ok: true }, { name: "home" }, { name: "key", ok: false }, { name: "store", ok: true }, {}, {}],
+    });
   });
 });
 
@@ -345,7 +390,10 @@ describe("an unexpected error", () => {
         throw new SomoraError("HOME_LOCKED", "Another server holds this home (pid 7).", { hint: "Open it at x." });
       },
     }));
-    expect(await ended(world.run(["server", "start", "--foreground"]))).toMatchObject({ exit: 1, err: "Another server holds this home (pid 7). (HOME_LOCKED)\nOpen it at x.\n" });
+    expect(await ended(world.run(["server", "start", "--foreground"]))).toMatchObject({
+      exit: 1,
+      err: "Another server holds this home (pid 7). (HOME_LOCKED)\nOpen it at x.\n",
+    });
   });
 });
 

@@ -62,9 +62,22 @@ function unknownCommand(argv: readonly string[], io: CliIo): number {
     else io.err(`\`${argv[0]}\` needs one more word:\n${text}`);
     return help ? 0 : 1;
   }
-  const typed = argv.slice(0, 2).filter((word) => !word.startsWith("-")).join(" ");
-  const near = nearest(typed, COMMANDS.map((command) => command.name)) ?? nearest(argv[0] as string, COMMANDS.map((command) => command.name.split(" ")[0] as string));
-  throw new CliError(`There is no command \`${typed}\`.`, { hint: `${near === null ? "" : `Did you mean \`somora ${near}\`? `}\`somora --help\` lists all.` });
+  const typed = argv
+    .slice(0, 2)
+    .filter((word) => !word.startsWith("-"))
+    .join(" ");
+  const near =
+    nearest(
+      typed,
+      COMMANDS.map((command) => command.name),
+    ) ??
+    nearest(
+      argv[0] as string,
+      COMMANDS.map((command) => command.name.split(" ")[0] as string),
+    );
+  throw new CliError(`There is no command \`${typed}\`.`, {
+    hint: `${near === null ? "" : `Did you mean \`somora ${near}\`? `}\`somora --help\` lists all.`,
+  });
 }
 
 function contextOf(command: Command, rest: string[], io: CliIo, dependencies: CliDependencies): CommandContext {
@@ -74,7 +87,12 @@ function contextOf(command: Command, rest: string[], io: CliIo, dependencies: Cl
     parsed = parseArgs({
       args: rest,
       allowPositionals: true,
-      options: Object.fromEntries(Object.entries(specs).map(([name, { value, short }]) => [name, { type: value === undefined ? ("boolean" as const) : ("string" as const), ...(short === undefined ? {} : { short }) }])),
+      options: Object.fromEntries(
+        Object.entries(specs).map(([name, { value, short }]) => [
+          name,
+          { type: value === undefined ? ("boolean" as const) : ("string" as const), ...(short === undefined ? {} : { short }) },
+        ]),
+      ),
     });
   } catch (error) {
     throw misused(command, error, Object.keys(specs));
@@ -82,11 +100,14 @@ function contextOf(command: Command, rest: string[], io: CliIo, dependencies: Cl
   const wanted = command.arguments ?? [];
   const { values, positionals } = parsed;
   if (positionals.length > wanted.length) {
-    throw new CliError(`\`somora ${command.name}\` does not take ${JSON.stringify(positionals[wanted.length])}.`, { hint: `Usage: ${usageOf(command)}. A text of several words needs quotes.` });
+    throw new CliError(`\`somora ${command.name}\` does not take ${JSON.stringify(positionals[wanted.length])}.`, {
+      hint: `Usage: ${usageOf(command)}. A text of several words needs quotes.`,
+    });
   }
   const given: Record<string, string | undefined> = {};
   wanted.forEach(({ name, optional }, index) => {
-    if (positionals[index] === undefined && optional !== true) throw new CliError(`\`somora ${command.name}\` needs <${name}>.`, { hint: `Usage: ${usageOf(command)}` });
+    if (positionals[index] === undefined && optional !== true)
+      throw new CliError(`\`somora ${command.name}\` needs <${name}>.`, { hint: `Usage: ${usageOf(command)}` });
     given[name] = positionals[index];
   });
   return {
@@ -97,7 +118,8 @@ function contextOf(command: Command, rest: string[], io: CliIo, dependencies: Cl
     dependencies,
     async api() {
       const running = await dependencies.findServer();
-      if (!running) throw new CliError(`No server serves ${dependencies.home}.`, { hint: "Start it with `npm start` or `somora server start`." });
+      if (!running)
+        throw new CliError(`No server serves ${dependencies.home}.`, { hint: "Start it with `npm start` or `somora server start`." });
       const key = await dependencies.key();
       if (key === null) throw new CliError(`There is no key in ${dependencies.home}.`, { hint: "The server makes one when it starts." });
       return new Api(running.url, key);
@@ -108,7 +130,10 @@ function contextOf(command: Command, rest: string[], io: CliIo, dependencies: Cl
 function misused(command: Command, error: unknown, names: string[]): CliError {
   const words = error instanceof Error ? error.message : String(error);
   const unknown = /Unknown option '(-{1,2}[^']+)'/.exec(words)?.[1];
-  if (unknown === undefined) return new CliError(`${(words.split(". ")[0] ?? words).replace(/\.$/, "")}.`, { hint: `Usage: ${usageOf(command)}; --help says more.` });
+  if (unknown === undefined)
+    return new CliError(`${(words.split(". ")[0] ?? words).replace(/\.$/, "")}.`, {
+      hint: `Usage: ${usageOf(command)}; --help says more.`,
+    });
   const near = nearest(unknown.replace(/^-+/, ""), names);
   return new CliError(`\`somora ${command.name}\` has no option ${unknown}.`, {
     hint: `${near === null ? "" : `Did you mean --${near}? `}It has: ${[...names, "help"].map((name) => `--${name}`).join(", ")}.`,

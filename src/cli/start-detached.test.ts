@@ -29,7 +29,13 @@ describe("a server started in the background", () => {
       const text = await readFile(file, "utf8").catch(() => "");
       return text === "" ? null : (JSON.parse(text) as RunningServer);
     };
-    const running = await startDetached({ program: process.execPath, args: ["-e", SERVER, "--", file], env: process.env, logFile, findServer });
+    const running = await startDetached({
+      program: process.execPath,
+      args: ["-e", SERVER, "--", file],
+      env: process.env,
+      logFile,
+      findServer,
+    });
     try {
       expect(await readFile(logFile, "utf8")).toContain("serving");
       expect((await fetch(running.url)).ok).toBe(true);
@@ -39,7 +45,13 @@ describe("a server started in the background", () => {
   });
 
   it("that ends before it serves is told with its last words", async () => {
-    const start = startDetached({ program: process.execPath, args: ["-e", "console.error('the port is taken'); process.exit(1)"], env: process.env, logFile: join(folder, "log"), findServer: async () => null });
+    const start = startDetached({
+      program: process.execPath,
+      args: ["-e", "console.error('the port is taken'); process.exit(1)"],
+      env: process.env,
+      logFile: join(folder, "log"),
+      findServer: async () => null,
+    });
     await expect(start).rejects.toThrow(/ended with code 1.*\n.*the port is taken/s);
   });
 });

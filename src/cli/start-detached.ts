@@ -26,12 +26,15 @@ export async function startDetached(options: {
   } finally {
     await log.close();
   }
-  for (const until = Date.now() + START_MS; Date.now() < until; ) {
+  for (const until = Date.now() + START_MS; Date.now() < until;) {
     const running = await options.findServer();
     if (running) return running;
     if (ended !== null) break;
     await new Promise((again) => setTimeout(again, 100));
   }
   const said = (await readFile(options.logFile)).subarray(size).toString("utf8").trim().split("\n").slice(-5).join("\n");
-  throw new CliError(`The server did not start: ${ended ?? `it does not serve after ${START_MS / 1_000} s`}.${said === "" ? "" : `\n${said}`}`, { hint: "`somora server start --foreground` shows all it says; `somora doctor` looks for the cause." });
+  throw new CliError(
+    `The server did not start: ${ended ?? `it does not serve after ${START_MS / 1_000} s`}.${said === "" ? "" : `\n${said}`}`,
+    { hint: "`somora server start --foreground` shows all it says; `somora doctor` looks for the cause." },
+  );
 }

@@ -19,7 +19,11 @@ export interface LoadedAgent {
 }
 
 /** `before`: the agents as last loaded; one whose folder went stays known, with its problem. */
-export async function loadAgents(folder: string, before: ReadonlyMap<string, LoadedAgent>, lookup: Lookup): Promise<Map<string, LoadedAgent>> {
+export async function loadAgents(
+  folder: string,
+  before: ReadonlyMap<string, LoadedAgent>,
+  lookup: Lookup,
+): Promise<Map<string, LoadedAgent>> {
   const found = new Map<string, LoadedAgent>();
   for (const name of (await namesIn(folder)).sort()) {
     const agent = await loadAgent(join(folder, name), name, before.get(name), lookup);
@@ -27,7 +31,12 @@ export async function loadAgents(folder: string, before: ReadonlyMap<string, Loa
   }
   for (const [name, agent] of before) {
     if (found.has(name)) continue;
-    found.set(name, { ...agent, faults: [], problem: `folder gone: ${join(agent.folder, "AGENTS.md")} is not there; put it back and the agent goes on`, print: "gone" });
+    found.set(name, {
+      ...agent,
+      faults: [],
+      problem: `folder gone: ${join(agent.folder, "AGENTS.md")} is not there; put it back and the agent goes on`,
+      print: "gone",
+    });
   }
   return found;
 }
@@ -36,7 +45,9 @@ export const isGone = (agent: LoadedAgent): boolean => agent.print === "gone";
 
 async function namesIn(folder: string): Promise<string[]> {
   try {
-    return (await readdir(folder, { withFileTypes: true })).filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && AGENT_NAME.test(entry.name)).map((entry) => entry.name);
+    return (await readdir(folder, { withFileTypes: true }))
+      .filter((entry) => (entry.isDirectory() || entry.isSymbolicLink()) && AGENT_NAME.test(entry.name))
+      .map((entry) => entry.name);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;

@@ -34,10 +34,16 @@ export function checkYaml<Schema extends z.ZodType>(text: string, schema: Schema
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
   if (document.errors.length > 0) {
-    return { ok: false, problems: document.errors.map((error) => syntaxProblem(options.file, lines.linePos(error.pos[0]).line, error.message)) };
+    return {
+      ok: false,
+      problems: document.errors.map((error) => syntaxProblem(options.file, lines.linePos(error.pos[0]).line, error.message)),
+    };
   }
   const problems: Problem[] = [];
-  const add = (path: Path, found: Omit<Problem, "file" | "line" | "key" | "message"> & { key?: string; line?: number; say: string }): void => {
+  const add = (
+    path: Path,
+    found: Omit<Problem, "file" | "line" | "key" | "message"> & { key?: string; line?: number; say: string },
+  ): void => {
     const key = found.key ?? dotted(path);
     const line = found.line ?? lineOf(document, lines, path);
     const { say, value, allowed, near } = found;
@@ -52,7 +58,12 @@ export function checkYaml<Schema extends z.ZodType>(text: string, schema: Schema
     return { ok: false, problems: [syntaxProblem(options.file, 1, error instanceof Error ? error.message : String(error))] };
   }
   const filled = fill(raw ?? {}, [], options, (path, names) => {
-    add(path, { value: `\${${names[0] ?? ""}}`, allowed: "a name that has a value", near: null, say: `\`${dotted(path)}\` asks for ${names.join(", ")}, which neither somora.env nor the environment has.` });
+    add(path, {
+      value: `\${${names[0] ?? ""}}`,
+      allowed: "a name that has a value",
+      near: null,
+      say: `\`${dotted(path)}\` asks for ${names.join(", ")}, which neither somora.env nor the environment has.`,
+    });
   });
   const result = schema.safeParse(filled);
   if (!result.success) {
@@ -75,7 +86,10 @@ export function checkYaml<Schema extends z.ZodType>(text: string, schema: Schema
       // A reference without a value was named already.
       if (problems.some((problem) => problem.key === dotted(path) && problem.key !== "")) continue;
       const value = plain(valueAt(filled, path));
-      const allowed = issue.code === "custom" || issue.code === "invalid_format" || issue.code === "invalid_key" ? issueWords(issue) : allowedAt(schema, path);
+      const allowed =
+        issue.code === "custom" || issue.code === "invalid_format" || issue.code === "invalid_key"
+          ? issueWords(issue)
+          : allowedAt(schema, path);
       const where = path.length === 0 ? "the file" : `\`${dotted(path)}\``;
       const seen = value === null && valueAt(filled, path) === undefined ? `${where} is missing` : `${where} is ${shown(value)}`;
       const near = typeof value === "string" ? nearest(value, choices(allowed)) : null;

@@ -21,14 +21,20 @@ const modelEntrySchema = z.strictObject({
     .describe("A short name that is unique in the file; agents may use it in place of `provider/id`"),
   contextWindow: z.number().int().min(512).optional().describe("Tokens the model can read at once; the context gauge needs it"),
   maxTokens: z.number().int().min(1).optional().describe("Most tokens of one answer; absent: the provider's own limit"),
-  capabilities: z.array(z.enum(["text", "image", "pdf", "reasoning"])).default(["text"]).describe("What the model can read and do"),
+  capabilities: z
+    .array(z.enum(["text", "image", "pdf", "reasoning"]))
+    .default(["text"])
+    .describe("What the model can read and do"),
   parallelToolCalls: z.boolean().default(false).describe("True: the calls of one round run at the same time"),
   price: priceSchema.optional(),
 });
 
 const providerSchema = z.strictObject({
   engine: z.enum(["openai-compatible", "rehearsal"]).describe("How to talk to it"),
-  baseUrl: z.url({ protocol: /^https?$/, error: "a web address that begins with http:// or https://" }).optional().describe("Address of the model server, up to and with `/v1`"),
+  baseUrl: z
+    .url({ protocol: /^https?$/, error: "a web address that begins with http:// or https://" })
+    .optional()
+    .describe("Address of the model server, up to and with `/v1`"),
   apiKey: z.string().optional().describe("Write `${NAME}`; the value is read from somora.env, then from the environment, for each request"),
   models: z.array(modelEntrySchema).default([]).describe("The models to use from it"),
 });
@@ -55,7 +61,10 @@ export const configSchema = z
         host: z.string().min(1).default("127.0.0.1").describe("Address to listen on. 127.0.0.1 keeps the server to this machine"),
         port: z.number().int().min(0).max(65_535).default(18_737).describe("Port to listen on; 0 takes any free one"),
         drainMs: milliseconds(100, 600_000).default(10_000).describe("How long running turns may go on when the server is asked to stop"),
-        resumeAfterRestart: z.enum(["all", "off"]).default("all").describe("`off`: a turn that a dead server left ends as failed; queues stay"),
+        resumeAfterRestart: z
+          .enum(["all", "off"])
+          .default("all")
+          .describe("`off`: a turn that a dead server left ends as failed; queues stay"),
       })
       .prefault({}),
     workspace: z
@@ -70,9 +79,23 @@ export const configSchema = z
     agentLoop: z
       .strictObject({
         ...loopShape,
-        wakeGraceMs: milliseconds(100, 600_000).default(3_000).describe("How long finished work waits for its asker before it wakes an idle session; in force once agents ask each other"),
-        execMaxConcurrentPerAgent: z.number().int().min(1).max(1_000).default(8).describe("Background commands of one agent; in force once `exec` has a background"),
-        execMaxConcurrentGlobal: z.number().int().min(1).max(10_000).default(32).describe("Background commands on the whole server; in force once `exec` has a background"),
+        wakeGraceMs: milliseconds(100, 600_000)
+          .default(3_000)
+          .describe("How long finished work waits for its asker before it wakes an idle session; in force once agents ask each other"),
+        execMaxConcurrentPerAgent: z
+          .number()
+          .int()
+          .min(1)
+          .max(1_000)
+          .default(8)
+          .describe("Background commands of one agent; in force once `exec` has a background"),
+        execMaxConcurrentGlobal: z
+          .number()
+          .int()
+          .min(1)
+          .max(10_000)
+          .default(32)
+          .describe("Background commands on the whole server; in force once `exec` has a background"),
       })
       .prefault({}),
     budget: budgetSchema.prefault({}),
@@ -86,12 +109,20 @@ export const configSchema = z
       .prefault({}),
     store: z
       .strictObject({
-        keepStoryDays: z.number().int().min(1).max(3_650).default(7).describe("Days the actors' past is kept; conversations and costs stay until deleted"),
+        keepStoryDays: z
+          .number()
+          .int()
+          .min(1)
+          .max(3_650)
+          .default(7)
+          .describe("Days the actors' past is kept; conversations and costs stay until deleted"),
       })
       .prefault({}),
     engineWatchdog: z
       .strictObject({
-        openaiCompatibleIdleMs: milliseconds(100, 86_400_000).default(1_200_000).describe("A model server that sends nothing for this long is given up"),
+        openaiCompatibleIdleMs: milliseconds(100, 86_400_000)
+          .default(1_200_000)
+          .describe("A model server that sends nothing for this long is given up"),
       })
       .prefault({}),
   })
@@ -99,16 +130,29 @@ export const configSchema = z
     const seen = new Map<string, string>();
     for (const [provider, { engine, baseUrl, models }] of Object.entries(config.providers)) {
       if (engine === "openai-compatible" && baseUrl === undefined) {
-        context.addIssue({ code: "custom", path: ["providers", provider], message: "`baseUrl` is missing; the engine openai-compatible needs it" });
+        context.addIssue({
+          code: "custom",
+          path: ["providers", provider],
+          message: "`baseUrl` is missing; the engine openai-compatible needs it",
+        });
       }
       if (provider === "rehearsal" && engine !== "rehearsal") {
-        context.addIssue({ code: "custom", path: ["providers", provider, "engine"], message: "the provider `rehearsal` has the engine rehearsal" });
+        context.addIssue({
+          code: "custom",
+          path: ["providers", provider, "engine"],
+          message: "the provider `rehearsal` has the engine rehearsal",
+        });
       }
       models.forEach(({ alias }, index) => {
         if (alias === undefined) return;
         const other = seen.get(alias);
         const here = `providers.${provider}.models.${index}.alias`;
-        if (other !== undefined) context.addIssue({ code: "custom", path: ["providers", provider, "models", index, "alias"], message: `a name that no other model has; ${other} has this one` });
+        if (other !== undefined)
+          context.addIssue({
+            code: "custom",
+            path: ["providers", provider, "models", index, "alias"],
+            message: `a name that no other model has; ${other} has this one`,
+          });
         seen.set(alias, here);
       });
     }

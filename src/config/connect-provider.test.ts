@@ -15,7 +15,10 @@ afterEach(async () => {
 async function settingsIn(): Promise<Settings> {
   const home = await mkdtemp(join(tmpdir(), "somora-connect-"));
   const settings = await openSettings({ home, env: { FROM_ENV: "k" }, watch: false });
-  cleanups.push(() => rm(home, { recursive: true, force: true }), () => settings.close());
+  cleanups.push(
+    () => rm(home, { recursive: true, force: true }),
+    () => settings.close(),
+  );
   return settings;
 }
 
@@ -35,7 +38,11 @@ describe("connecting a model server", () => {
     const settings = await settingsIn();
     const seen: IncomingMessage[] = [];
     const baseUrl = await modelServer(200, LIST, seen);
-    expect(await connectProvider(settings, fetch, { baseUrl: `${baseUrl}/`, keyEnv: "MY_KEY", key: "s3cret", agent: "guide" })).toEqual({ provider: "local", refs: ["local/a", "local/b/c"], agent: "guide" });
+    expect(await connectProvider(settings, fetch, { baseUrl: `${baseUrl}/`, keyEnv: "MY_KEY", key: "s3cret", agent: "guide" })).toEqual({
+      provider: "local",
+      refs: ["local/a", "local/b/c"],
+      agent: "guide",
+    });
     expect(seen[0]?.headers.authorization).toBe("Bearer s3cret");
     expect(settings.agent("guide")?.model).toBe("local/a");
     expect(settings.provider("local")).toMatchObject({ baseUrl });
@@ -59,7 +66,12 @@ describe("connecting a model server", () => {
 
   it("says when nobody answers, and when the agent is unknown", async () => {
     const settings = await settingsIn();
-    await expect(connectProvider(settings, fetch, { baseUrl: "http://127.0.0.1:1/v1" })).rejects.toMatchObject({ code: "PROVIDER_UNREACHABLE", message: expect.stringContaining("127.0.0.1:1") as string });
-    await expect(connectProvider(settings, fetch, { baseUrl: "http://127.0.0.1:1/v1", agent: "nobody" })).rejects.toMatchObject({ code: "AGENT_UNKNOWN" });
+    await expect(connectProvider(settings, fetch, { baseUrl: "http://127.0.0.1:1/v1" })).rejects.toMatchObject({
+      code: "PROVIDER_UNREACHABLE",
+      message: expect.stringContaining("127.0.0.1:1") as string,
+    });
+    await expect(connectProvider(settings, fetch, { baseUrl: "http://127.0.0.1:1/v1", agent: "nobody" })).rejects.toMatchObject({
+      code: "AGENT_UNKNOWN",
+    });
   });
 });

@@ -15,19 +15,36 @@ export interface ConnectRequest {
 
 const ASK_MS = 10_000;
 
-export async function connectProvider(settings: Settings, fetcher: typeof fetch, request: ConnectRequest): Promise<{ provider: string; refs: string[]; agent?: string }> {
+export async function connectProvider(
+  settings: Settings,
+  fetcher: typeof fetch,
+  request: ConnectRequest,
+): Promise<{ provider: string; refs: string[]; agent?: string }> {
   const { agent } = request;
   const baseUrl = request.baseUrl.replace(/\/+$/, "");
   const keyEnv = request.keyEnv ?? (request.key === undefined ? null : keyNameFor(baseUrl));
   const key = request.key ?? (keyEnv === null ? null : settings.secret(keyEnv));
   if (agent !== undefined && settings.agent(agent) === null) {
-    throw new SomoraError("AGENT_UNKNOWN", `No agent is called ${JSON.stringify(agent)}.`, { hint: `Known: ${settings.agents().join(", ") || "none"}.`, details: { known: settings.agents() } });
+    throw new SomoraError("AGENT_UNKNOWN", `No agent is called ${JSON.stringify(agent)}.`, {
+      hint: `Known: ${settings.agents().join(", ") || "none"}.`,
+      details: { known: settings.agents() },
+    });
   }
-  const models = request.models?.length ? request.models : await listModels(baseUrl, key, fetcher, ASK_MS).catch((error: unknown) => refuse(error, baseUrl));
+  const models = request.models?.length
+    ? request.models
+    : await listModels(baseUrl, key, fetcher, ASK_MS).catch((error: unknown) => refuse(error, baseUrl));
   if (models.length === 0) {
-    throw new SomoraError("PROVIDER_FAILED", `The model server at ${baseUrl} has no model.`, { hint: "Load one there, or name it with `models` (--model on the command line)." });
+    throw new SomoraError("PROVIDER_FAILED", `The model server at ${baseUrl} has no model.`, {
+      hint: "Load one there, or name it with `models` (--model on the command line).",
+    });
   }
-  const name = request.name ?? nameFor(baseUrl, (other) => settings.provider(other)?.baseUrl ?? null, (other) => settings.provider(other) !== null);
+  const name =
+    request.name ??
+    nameFor(
+      baseUrl,
+      (other) => settings.provider(other)?.baseUrl ?? null,
+      (other) => settings.provider(other) !== null,
+    );
   const before = new Set(settings.models().map((model) => model.ref));
   await settings.addProvider({ name, baseUrl, keyEnv, models, ...(request.key === undefined ? {} : { key: request.key }) });
   const first = models[0] as string;
@@ -39,12 +56,22 @@ export async function connectProvider(settings: Settings, fetcher: typeof fetch,
 function refuse(error: unknown, baseUrl: string): never {
   if (error instanceof ModelListError) {
     if (error.status === 401 || error.status === 403) {
-      throw new SomoraError("PROVIDER_REFUSED_KEY", `The model server at ${baseUrl} refused the key (${error.status}).`, { hint: "Give the name of the variable that holds its key: --key-env NAME.", cause: error });
+      throw new SomoraError("PROVIDER_REFUSED_KEY", `The model server at ${baseUrl} refused the key (${error.status}).`, {
+        hint: "Give the name of the variable that holds its key: --key-env NAME.",
+        cause: error,
+      });
     }
-    throw new SomoraError("PROVIDER_NOT_JSON", `What answers at ${baseUrl} is no model server: ${error.message}.`, { hint: "The address ends in /v1 for most servers. Name the models yourself with --model when it gives no list.", cause: error });
+    throw new SomoraError("PROVIDER_NOT_JSON", `What answers at ${baseUrl} is no model server: ${error.message}.`, {
+      hint: "The address ends in /v1 for most servers. Name the models yourself with --model when it gives no list.",
+      cause: error,
+    });
   }
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : error instanceof Error ? error.message : String(error);
-  throw new SomoraError("PROVIDER_UNREACHABLE", `No connection to ${baseUrl}: ${cause}.`, { hint: "Is the model server on? `somora model find` looks for those on this machine.", cause: error });
+  const cause =
+    error instanceof Error && error.cause instanceof Error ? error.cause.message : error instanceof Error ? error.message : String(error);
+  throw new SomoraError("PROVIDER_UNREACHABLE", `No connection to ${baseUrl}: ${cause}.`, {
+    hint: "Is the model server on? `somora model find` looks for those on this machine.",
+    cause: error,
+  });
 }
 
 /** `127.0.0.1:11434` → `local`, `api.example.com` → `example`; a number behind it when another server has that name. */
@@ -60,5 +87,8 @@ function nameFor(baseUrl: string, baseUrlOf: (name: string) => string | null, ta
 }
 
 function keyNameFor(baseUrl: string): string {
-  return `${new URL(baseUrl).hostname.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase().replace(/^_|_$/g, "")}_KEY`.replace(/^(?=\d)/, "HOST_");
+  return `${new URL(baseUrl).hostname
+    .replace(/[^A-Za-z0-9]+/g, "_")
+    .toUpperCase()
+    .replace(/^_|_$/g, "")}_KEY`.replace(/^(?=\d)/, "HOST_");
 }

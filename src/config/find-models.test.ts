@@ -31,6 +31,9 @@ describe("looking for models", () => {
       ports: [good, page, silent, 1].map((port) => ({ port, kind: `at ${port}` })),
       limitMs: 300,
     });
-    expect(found).toEqual({ servers: [{ baseUrl: `http://127.0.0.1:${good}/v1`, kind: `at ${good}`, models: ["qwen3"] }], keys: ["OPENAI_API_KEY"] });
+    expect(found).toEqual({
+      servers: [{ baseUrl: `http://127.0.0.1:${good}/v1`, kind: `at ${good}`, models: ["qwen3"] }],
+      keys: ["OPENAI_API_KEY"],
+    });
   });
 });

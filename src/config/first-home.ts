@@ -36,10 +36,14 @@ export async function makeHome(paths: HomePaths, shippedRehearsals: string | nul
     return { first };
   } catch (error) {
     if (error instanceof SomoraError) throw error;
-    throw new SomoraError("CONFIG_UNREADABLE", `The home ${paths.home} cannot be made: ${error instanceof Error ? error.message : String(error)}`, {
-      hint: "Give a folder that you may write, with SOMORA_HOME.",
-      cause: error,
-    });
+    throw new SomoraError(
+      "CONFIG_UNREADABLE",
+      `The home ${paths.home} cannot be made: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        hint: "Give a folder that you may write, with SOMORA_HOME.",
+        cause: error,
+      },
+    );
   }
 }
 

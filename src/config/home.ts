@@ -1,5 +1,4 @@
 /** Where things lie under SOMORA_HOME (contract §1). Paths only; nothing is touched here. */
-import { createHash } from "node:crypto";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
@@ -30,11 +29,6 @@ export function homePaths(home: string): HomePaths {
     logs: join(root, "logs"),
     audit: join(root, "audit"),
   };
-}
-
-/** Eight letters that tell this home from others on the machine: names its cookie. */
-export function homeId(paths: HomePaths): string {
-  return createHash("sha256").update(paths.home).digest("hex").slice(0, 8);
 }
 
 /** `~` and `~/…` as the person's own folder. */

@@ -7,7 +7,10 @@ export const REHEARSAL = "rehearsal";
 
 export async function rehearsalNames(folder: string): Promise<string[]> {
   try {
-    return (await readdir(folder)).filter((name) => name.endsWith(".yaml")).map((name) => name.slice(0, -".yaml".length)).sort();
+    return (await readdir(folder))
+      .filter((name) => name.endsWith(".yaml"))
+      .map((name) => name.slice(0, -".yaml".length))
+      .sort();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;

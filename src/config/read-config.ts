@@ -27,7 +27,11 @@ export async function readText(path: string): Promise<string> {
 }
 
 /** One file as the server of this home would take it. Throws CONFIG_UNREADABLE. */
-export async function checkConfigFile(paths: HomePaths, env: Record<string, string | undefined>, file: string = paths.config): Promise<Checked<Config>> {
+export async function checkConfigFile(
+  paths: HomePaths,
+  env: Record<string, string | undefined>,
+  file: string = paths.config,
+): Promise<Checked<Config>> {
   const text = await readText(file);
   const secrets = parseSecrets((await textOr(paths.secrets)) ?? "");
   return checkConfig(text, file, (name) => secrets.get(name) ?? env[name]);

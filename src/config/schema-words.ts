@@ -5,7 +5,13 @@ import { z } from "zod";
 export function bare(schema: z.ZodType): z.ZodType {
   let here: z.ZodType = schema;
   for (;;) {
-    if (here instanceof z.ZodDefault || here instanceof z.ZodPrefault || here instanceof z.ZodOptional || here instanceof z.ZodNullable || here instanceof z.ZodCatch) {
+    if (
+      here instanceof z.ZodDefault ||
+      here instanceof z.ZodPrefault ||
+      here instanceof z.ZodOptional ||
+      here instanceof z.ZodNullable ||
+      here instanceof z.ZodCatch
+    ) {
       here = here.unwrap() as z.ZodType;
     } else return here;
   }
@@ -45,7 +51,8 @@ function allowedWords(schema: z.ZodType): string {
     const low = here.minValue;
     const high = here.maxValue;
     const bounded = high !== null && Number.isFinite(high) && high < Number.MAX_SAFE_INTEGER;
-    if (low !== null && Number.isFinite(low) && low > Number.MIN_SAFE_INTEGER) return bounded ? `${kind} from ${low} to ${high}` : `${kind}, ${low} or more`;
+    if (low !== null && Number.isFinite(low) && low > Number.MIN_SAFE_INTEGER)
+      return bounded ? `${kind} from ${low} to ${high}` : `${kind}, ${low} or more`;
     return bounded ? `${kind}, ${high} or less` : kind;
   }
   if (here instanceof z.ZodString) return here.minLength !== null && here.minLength > 0 ? "a text that is not empty" : "a text";
@@ -69,7 +76,9 @@ export interface KeyWords {
 export function describeKeys(schema: z.ZodType, prefix = ""): KeyWords[] {
   const here = bare(schema);
   if (here instanceof z.ZodObject) {
-    return Object.entries(here.shape as Record<string, z.ZodType>).flatMap(([name, child]) => describeKey(child, prefix === "" ? name : `${prefix}.${name}`));
+    return Object.entries(here.shape as Record<string, z.ZodType>).flatMap(([name, child]) =>
+      describeKey(child, prefix === "" ? name : `${prefix}.${name}`),
+    );
   }
   if (here instanceof z.ZodRecord) return describeKeys(here.valueType as z.ZodType, `${prefix}.<name>`);
   if (here instanceof z.ZodArray) return describeKeys(here.element as z.ZodType, `${prefix}[]`);

@@ -48,7 +48,12 @@ describe("a home that is not there", () => {
     expect(await modeOf(join(home, "somora.env"))).toBe(0o600);
     expect(await readFile(join(home, "config.yaml"), "utf8")).toContain("# this machine only");
     expect(settings.agents()).toEqual(["guide", "mishap", "tinker"]);
-    expect(settings.agent("tinker")).toMatchObject({ model: "rehearsal/tinker", tools: { allow: ["exec"] }, problem: null, icon: "wrench" });
+    expect(settings.agent("tinker")).toMatchObject({
+      model: "rehearsal/tinker",
+      tools: { allow: ["exec"] },
+      problem: null,
+      icon: "wrench",
+    });
     expect(settings.agent("guide")?.tools.allow).toEqual([]);
     expect(settings.models().map((model) => model.ref)).toEqual(["rehearsal/guide"]);
     expect(settings.resolveModel("rehearsal/guide")).toMatchObject({ rehearsal: true, engine: "rehearsal" });
@@ -73,20 +78,38 @@ describe("a home that is not there", () => {
   it("is refused with its path when it cannot be made", async () => {
     const file = join(await folder(), "file");
     await writeFile(file, "");
-    await expect(opened(join(file, "home"))).rejects.toMatchObject({ code: "CONFIG_UNREADABLE", message: expect.stringContaining(file) as string });
+    await expect(opened(join(file, "home"))).rejects.toMatchObject({
+      code: "CONFIG_UNREADABLE",
+      message: expect.stringContaining(file) as string,
+    });
   });
 });
 
 describe("a config.yaml with a fault", () => {
-  const typo = ["# settings", "server:", "  host: 127.0.0.1", "  port: 0", "store:", "  keepStoryDays: 3", "agentLop:", "  maxRounds: 3", ""].join("\n");
+  const typo = [
+    "# settings",
+    "server:",
+    "  host: 127.0.0.1",
+    "  port: 0",
+    "store:",
+    "  keepStoryDays: 3",
+    "agentLop:",
+    "  maxRounds: 3",
+    "",
+  ].join("\n");
 
   it("stops the start and names a typo on line 7 as line 7, with the nearest key", async () => {
     const home = await folder();
     await writeFile(join(home, "config.yaml"), typo);
     const refusal = await opened(home).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(SomoraError);
-    expect(refusal).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringMatching(/config\.yaml:7: unknown key `agentLop`.*Did you mean `agentLoop`\?/s) as string });
-    expect((refusal as SomoraError).details?.["errors"]).toMatchObject([{ line: 7, key: "agentLop", near: "agentLoop", value: { maxRounds: 3 } }]);
+    expect(refusal).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(/config\.yaml:7: unknown key `agentLop`.*Did you mean `agentLoop`\?/s) as string,
+    });
+    expect((refusal as SomoraError).details?.["errors"]).toMatchObject([
+      { line: 7, key: "agentLop", near: "agentLoop", value: { maxRounds: 3 } },
+    ]);
   });
 
   it("leaves the last valid version in force when it breaks while the server runs, and goes on when it is mended", async () => {
@@ -98,7 +121,9 @@ describe("a config.yaml with a fault", () => {
     await writeFile(join(home, "config.yaml"), "store:\n  keepStoryDays: many\n");
     const broken = await settings.reload();
     expect(broken.valid).toBe(false);
-    expect(broken.errors).toMatchObject([{ file: join(home, "config.yaml"), line: 2, key: "store.keepStoryDays", value: "many", allowed: "a whole number from 1 to 3650" }]);
+    expect(broken.errors).toMatchObject([
+      { file: join(home, "config.yaml"), line: 2, key: "store.keepStoryDays", value: "many", allowed: "a whole number from 1 to 3650" },
+    ]);
     expect(settings.store().keepStoryDays).toBe(30);
     await writeFile(join(home, "config.yaml"), "store:\n  keepStoryDays: 31\n");
     expect((await settings.reload()).valid).toBe(true);
@@ -108,9 +133,19 @@ describe("a config.yaml with a fault", () => {
   it.each([
     ["server:\n  port: 99999\n", 2, "server.port", "a whole number from 0 to 65535"],
     ["server:\n  resumeAfterRestart: of\n", 2, "server.resumeAfterRestart", "all | off"],
-    ["providers:\n  p:\n    engine: openai-compatible\n    baseUrl: localhost\n", 4, "providers.p.baseUrl", "a web address that begins with http:// or https://"],
+    [
+      "providers:\n  p:\n    engine: openai-compatible\n    baseUrl: localhost\n",
+      4,
+      "providers.p.baseUrl",
+      "a web address that begins with http:// or https://",
+    ],
     ["providers:\n  p:\n    engine: openai-compatible\n", 2, "providers.p", "`baseUrl` is missing; the engine openai-compatible needs it"],
-    ["providers:\n  p:\n    engine: rehearsal\n    models:\n      - id: a\n        window: 3\n", 6, "providers.p.models.0.window", "id, alias, contextWindow, maxTokens, capabilities, parallelToolCalls, price"],
+    [
+      "providers:\n  p:\n    engine: rehearsal\n    models:\n      - id: a\n        window: 3\n",
+      6,
+      "providers.p.models.0.window",
+      "id, alias, contextWindow, maxTokens, capabilities, parallelToolCalls, price",
+    ],
     ["server:\n  port: 1\n  port: 2\n", 3, "", "valid YAML"],
     ["server:\n\tport: 1\n", 2, "", "valid YAML"],
     ["server: [\n", 2, "", "valid YAML"],
@@ -135,7 +170,10 @@ describe("a config.yaml with a fault", () => {
   it("refuses an alias that two models have", async () => {
     const home = await folder();
     const settings = await opened(home);
-    await writeFile(join(home, "config.yaml"), "providers:\n  p:\n    engine: rehearsal\n    models:\n      - { id: a, alias: x }\n      - { id: b, alias: x }\n");
+    await writeFile(
+      join(home, "config.yaml"),
+      "providers:\n  p:\n    engine: rehearsal\n    models:\n      - { id: a, alias: x }\n      - { id: b, alias: x }\n",
+    );
     expect((await settings.reload()).errors).toMatchObject([{ line: 6, key: "providers.p.models.1.alias" }]);
   });
 });
@@ -146,7 +184,17 @@ describe("references", () => {
     await writeFile(join(home, "somora.env"), "# keys\nexport FILE_KEY='from file'\nBOTH=file\n");
     await writeFile(
       join(home, "config.yaml"),
-      ["server:", "  port: ${PORT:-1234}", "  host: ${HOST_NAME}", "providers:", "  p:", "    engine: openai-compatible", "    baseUrl: http://127.0.0.1:1/v1", "    apiKey: ${BOTH}", ""].join("\n"),
+      [
+        "server:",
+        "  port: ${PORT:-1234}",
+        "  host: ${HOST_NAME}",
+        "providers:",
+        "  p:",
+        "    engine: openai-compatible",
+        "    baseUrl: http://127.0.0.1:1/v1",
+        "    apiKey: ${BOTH}",
+        "",
+      ].join("\n"),
     );
     const settings = await opened(home, { env: { BOTH: "environment", HOST_NAME: "127.0.0.2" } });
     expect(settings.listen()).toEqual({ host: "127.0.0.2", port: 1234 });
@@ -158,7 +206,10 @@ describe("references", () => {
 
   it("leave a key null when its name has no value, and the file valid", async () => {
     const home = await folder();
-    await writeFile(join(home, "config.yaml"), "providers:\n  p:\n    engine: openai-compatible\n    baseUrl: http://127.0.0.1:1/v1\n    apiKey: ${NOWHERE}\n");
+    await writeFile(
+      join(home, "config.yaml"),
+      "providers:\n  p:\n    engine: openai-compatible\n    baseUrl: http://127.0.0.1:1/v1\n    apiKey: ${NOWHERE}\n",
+    );
     const settings = await opened(home);
     expect(settings.provider("p")?.apiKey()).toBeNull();
     expect(settings.status().valid).toBe(true);
@@ -211,7 +262,11 @@ describe("an agent folder", () => {
     await settings.reload();
     await writeFile(file, "model: rehearsal/tinker\ntools:\n  alow: [exec]\n");
     const status = await settings.reload();
-    expect(settings.agent("tinker")).toMatchObject({ tools: { allow: [], deny: ["file_write"] }, model: "rehearsal/tinker", problem: expect.stringContaining("agent.yaml:3") as string });
+    expect(settings.agent("tinker")).toMatchObject({
+      tools: { allow: [], deny: ["file_write"] },
+      model: "rehearsal/tinker",
+      problem: expect.stringContaining("agent.yaml:3") as string,
+    });
     expect(status.errors).toMatchObject([{ file, line: 3, key: "tools.alow", near: "allow" }]);
     await writeFile(file, "tools: { allow: [exec] }\n");
     await settings.reload();
@@ -224,7 +279,10 @@ describe("an agent folder", () => {
     await writeFile(join(home, "agents/odd/AGENTS.md"), "Odd.\n");
     await writeFile(join(home, "agents/odd/agent.yaml"), "tools: everything\n");
     const settings = await opened(home);
-    expect(settings.agent("odd")).toMatchObject({ tools: { allow: [], deny: ["*"] }, problem: expect.stringContaining("agent.yaml") as string });
+    expect(settings.agent("odd")).toMatchObject({
+      tools: { allow: [], deny: ["*"] },
+      problem: expect.stringContaining("agent.yaml") as string,
+    });
   });
 
   it("with a frontmatter that is no YAML still answers, from the text below it", async () => {
@@ -305,7 +363,13 @@ describe("writing", () => {
     const home = await folder();
     const settings = await opened(home);
     const before = await readFile(join(home, "config.yaml"), "utf8");
-    await settings.addProvider({ name: "local", baseUrl: "http://127.0.0.1:11434/v1", keyEnv: "LOCAL_KEY", key: "s3cret value", models: ["qwen3", "llama"] });
+    await settings.addProvider({
+      name: "local",
+      baseUrl: "http://127.0.0.1:11434/v1",
+      keyEnv: "LOCAL_KEY",
+      key: "s3cret value",
+      models: ["qwen3", "llama"],
+    });
     const after = await readFile(join(home, "config.yaml"), "utf8");
     for (const comment of before.match(/#.*$/gm) ?? []) expect(after).toContain(comment.trim());
     expect(after).not.toContain("s3cret");
@@ -322,7 +386,9 @@ describe("writing", () => {
     const home = await folder();
     const settings = await opened(home);
     const before = await readFile(join(home, "config.yaml"), "utf8");
-    await expect(settings.addProvider({ name: "local", baseUrl: "not an address", keyEnv: null, models: [] })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+    await expect(settings.addProvider({ name: "local", baseUrl: "not an address", keyEnv: null, models: [] })).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+    });
     expect(await readFile(join(home, "config.yaml"), "utf8")).toBe(before);
   });
 
@@ -365,7 +431,10 @@ describe("a config.yaml that cannot be read", () => {
     await opened(home);
     await writeFile(join(home, "somora.env"), "MY_PORT=12\n");
     await writeFile(join(home, "config.yaml"), "server:\n  port: ${MY_PORT}\n  host: ${MY_HOST}\n");
-    expect(await checkConfigFile(homePaths(home), { MY_HOST: "127.0.0.1" })).toMatchObject({ ok: true, value: { server: { port: 12, host: "127.0.0.1" } } });
+    expect(await checkConfigFile(homePaths(home), { MY_HOST: "127.0.0.1" })).toMatchObject({
+      ok: true,
+      value: { server: { port: 12, host: "127.0.0.1" } },
+    });
     expect(await checkConfigFile(homePaths(home), {})).toMatchObject({ ok: false, problems: [{ key: "server.host" }] });
     await expect(checkConfigFile(homePaths(home), {}, join(home, "none.yaml"))).rejects.toMatchObject({ code: "CONFIG_UNREADABLE" });
   });

@@ -112,7 +112,11 @@ class HomeSettings implements Settings {
   }
 
   status(): ConfigStatus {
-    const errors = [...(this.#readFault ? [this.#readFault] : []), ...this.#configFaults, ...[...this.#agents.values()].flatMap((agent) => agent.faults)];
+    const errors = [
+      ...(this.#readFault ? [this.#readFault] : []),
+      ...this.#configFaults,
+      ...[...this.#agents.values()].flatMap((agent) => agent.faults),
+    ];
     return { valid: errors.length === 0, errors, inForceSince: this.#inForceSince };
   }
 
@@ -168,11 +172,10 @@ class HomeSettings implements Settings {
       budget: rules.budget,
       workspace: folderOf(rules.workspace.path ?? this.#config.workspace.default, this.paths.home),
       problem,
-      persona: async () => ({
-        soul: await textOr(join(folder, "SOUL.md")),
-        agents: splitPersona((await textOr(join(folder, "AGENTS.md"))) ?? "").text,
-        user: await textOr(join(folder, "USER.md")),
-      }),
+      persona: async () => {
+        const [soul, rules, user] = await Promise.all(["SOUL.md", "AGENTS.md", "USER.md"].map((file) => textOr(join(folder, file))));
+        return { soul: soul ?? null, agents: splitPersona(rules ?? "").text, user: user ?? null };
+      },
     });
   }
 
@@ -256,9 +259,12 @@ class HomeSettings implements Settings {
         });
       }
       const known = this.#agents.get(name);
-      if (known && !isGone(known)) throw new SomoraError("AGENT_EXISTS", `There is an agent called ${name} already.`, { hint: `Its files are in ${known.folder}.` });
+      if (known && !isGone(known))
+        throw new SomoraError("AGENT_EXISTS", `There is an agent called ${name} already.`, { hint: `Its files are in ${known.folder}.` });
       if (model !== undefined && !this.resolveModel(model)) {
-        throw new SomoraError("MODEL_UNKNOWN", `No model is called ${JSON.stringify(model)}.`, { hint: `Known: ${this.#models.map((other) => other.alias ?? other.ref).join(", ") || "none"}.` });
+        throw new SomoraError("MODEL_UNKNOWN", `No model is called ${JSON.stringify(model)}.`, {
+          hint: `Known: ${this.#models.map((other) => other.alias ?? other.ref).join(", ") || "none"}.`,
+        });
       }
       const front = description === undefined ? "" : `---\ndescription: ${JSON.stringify(description)}\n---\n`;
       const rules = `${kind === undefined ? "" : `kind: ${kind}\n`}${model === undefined ? "# model: rehearsal/guide\n" : `model: ${JSON.stringify(model)}\n`}`;
@@ -342,11 +348,16 @@ export function invalid(problems: readonly Problem[]): SomoraError {
 }
 
 function unknownAgent(name: string, known: string[]): SomoraError {
-  return new SomoraError("AGENT_UNKNOWN", `No agent is called ${JSON.stringify(name)}.`, { hint: `Known: ${known.join(", ") || "none"}.`, details: { known } });
+  return new SomoraError("AGENT_UNKNOWN", `No agent is called ${JSON.stringify(name)}.`, {
+    hint: `Known: ${known.join(", ") || "none"}.`,
+    details: { known },
+  });
 }
 
 function portOf(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new SomoraError("CONFIG_INVALID", `SOMORA_PORT is ${JSON.stringify(text)}; allowed: a whole number from 0 to 65535.`, { hint: "0 takes any free port." });
+  throw new SomoraError("CONFIG_INVALID", `SOMORA_PORT is ${JSON.stringify(text)}; allowed: a whole number from 0 to 65535.`, {
+    hint: "0 takes any free port.",
+  });
 }

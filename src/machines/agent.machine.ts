@@ -34,26 +34,57 @@ type AgentEvent =
 
 const sessionOf = (context: AgentContext, slug: string): Address => childOf(context.address, `sessions/${slug}`);
 const spawnSession = (context: Pick<AgentContext, "agent">, slug: string, cwd: string | null, at: number) =>
-  ({ type: "spawn", params: { name: `sessions/${slug}`, chart: "session", spec: "session", input: { agent: context.agent, session: slug, cwd, createdAt: at }, watch: true } }) as const;
+  ({
+    type: "spawn",
+    params: {
+      name: `sessions/${slug}`,
+      chart: "session",
+      spec: "session",
+      input: { agent: context.agent, session: slug, cwd, createdAt: at },
+      watch: true,
+    },
+  }) as const;
 /** Named by its session, so that two may go at once; a slug holds no dot. */
 const eraseOf = (slug: string): string => `erase.${slug}`;
 const erase = (context: AgentContext, slug: string) =>
-  ({ type: "perform", params: { name: eraseOf(slug), driver: "erase", request: { session: sessionOf(context, slug), slug }, repeatable: true, cleanup: true } }) as const;
+  ({
+    type: "perform",
+    params: { name: eraseOf(slug), driver: "erase", request: { session: sessionOf(context, slug), slug }, repeatable: true, cleanup: true },
+  }) as const;
 const slugOf = (address: Address): string => address.slice(address.lastIndexOf("/") + 1);
 
 export const agentMachine = setup({
   types: {} as { context: AgentContext; events: AgentEvent; input: { agent: string; address: Address; at: number } },
   actions: effects,
 }).createMachine({
-  context: ({ input }) => ({ agent: input.agent, address: input.address, sessions: Parts.empty<SessionEntry>().put("main", { createdAt: input.at, removing: null, going: false }) }),
+  context: ({ input }) => ({
+    agent: input.agent,
+    address: input.address,
+    sessions: Parts.empty<SessionEntry>().put("main", { createdAt: input.at, removing: null, going: false }),
+  }),
   initial: "serving",
-  entry: decide<AgentContext, { input: { agent: string; at: number } }>((context, { input }) => ({ effects: [spawnSession(context, "main", null, input.at)] })),
+  entry: decide<AgentContext, { input: { agent: string; at: number } }>((context, { input }) => ({
+    effects: [spawnSession(context, "main", null, input.at)],
+  })),
   states: {
     serving: {
       on: {
         "session.create": {
           actions: decide<AgentContext, AgentEvent & { type: "session.create"; token: Token }>((context, { slug, cwd, at, token }) => {
-            if (context.sessions.has(slug)) return { effects: [{ type: "refuse", params: { token, code: "SESSION_EXISTS", message: `${context.agent} has a session "${slug}" already.`, hint: "Choose another slug, or delete that session first." } }] };
+            if (context.sessions.has(slug))
+              return {
+                effects: [
+                  {
+                    type: "refuse",
+                    params: {
+                      token,
+                      code: "SESSION_EXISTS",
+                      message: `${context.agent} has a session "${slug}" already.`,
+                      hint: "Choose another slug, or delete that session first.",
+                    },
+                  },
+                ],
+              };
             return {
               set: { sessions: context.sessions.put(slug, { createdAt: at, removing: null, going: false }) },
               effects: [spawnSession(context, slug, cwd, at), { type: "reply", params: { token, value: { slug, createdAt: at } } }],
@@ -63,11 +94,41 @@ export const agentMachine = setup({
         "session.delete": {
           actions: decide<AgentContext, AgentEvent & { type: "session.delete"; token: Token }>((context, { slug, token }) => {
             const entry = context.sessions.get(slug);
-            if (slug === "main") return { effects: [{ type: "refuse", params: { token, code: "SESSION_FIXED", message: "`main` cannot be deleted: every agent has one.", hint: "Make another session and delete that one." } }] };
-            if (!entry || entry.going) return { effects: [{ type: "refuse", params: { token, code: "SESSION_UNKNOWN", message: `${context.agent} has no session "${slug}"${entry ? " any more: it is being deleted" : ""}.` } }] };
+            if (slug === "main")
+              return {
+                effects: [
+                  {
+                    type: "refuse",
+                    params: {
+                      token,
+                      code: "SESSION_FIXED",
+                      message: "`main` cannot be deleted: every agent has one.",
+                      hint: "Make another session and delete that one.",
+                    },
+                  },
+                ],
+              };
+            if (!entry || entry.going)
+              return {
+                effects: [
+                  {
+                    type: "refuse",
+                    params: {
+                      token,
+                      code: "SESSION_UNKNOWN",
+                      message: `${context.agent} has no session "${slug}"${entry ? " any more: it is being deleted" : ""}.`,
+                    },
+                  },
+                ],
+              };
             return {
               set: { sessions: context.sessions.put(slug, { ...entry, removing: token, going: true }) },
-              effects: [{ type: "stop", params: { address: sessionOf(context, slug), reason: { by: "user", note: "the session is deleted" }, remove: true } }],
+              effects: [
+                {
+                  type: "stop",
+                  params: { address: sessionOf(context, slug), reason: { by: "user", note: "the session is deleted" }, remove: true },
+                },
+              ],
             };
           }),
         },
@@ -80,11 +141,17 @@ export const agentMachine = setup({
           }),
         },
         "erase.*": { actions: decide(erased) },
-        "erase.again": { actions: decide<AgentContext, AgentEvent & { type: "erase.again" }>((context, { slug }) => ({ effects: context.sessions.get(slug)?.going ? [erase(context, slug)] : [] })) },
+        "erase.again": {
+          actions: decide<AgentContext, AgentEvent & { type: "erase.again" }>((context, { slug }) => ({
+            effects: context.sessions.get(slug)?.going ? [erase(context, slug)] : [],
+          })),
+        },
         // A watch on a session that is gone answers at once, so nothing stays half deleted; what is being erased is left alone.
         resumed: {
           actions: decide<AgentContext, ResumedEvent>((context, { pending, timers }) => ({
-            effects: [...context.sessions.entries()].filter(([slug]) => !pending.includes(eraseOf(slug)) && !timers.includes(eraseOf(slug))).map(([slug]) => ({ type: "watch", params: { address: sessionOf(context, slug) } })),
+            effects: [...context.sessions.entries()]
+              .filter(([slug]) => !pending.includes(eraseOf(slug)) && !timers.includes(eraseOf(slug)))
+              .map(([slug]) => ({ type: "watch", params: { address: sessionOf(context, slug) } })),
           })),
         },
       },
@@ -97,11 +164,30 @@ function erased(context: AgentContext, event: OutcomeFields & { type: string }):
   const entry = context.sessions.get(slug);
   if (!entry) return {};
   if (!event.type.endsWith(".done")) {
-    const answer = entry.removing === null ? [] : [{ type: "refuse", params: { token: entry.removing, code: "STORE_STALLED", message: `The session is gone; what it left could not be erased: ${event.error?.message ?? "the disk refused"}.`, hint: "It is tried again every minute." } } as const];
+    const answer =
+      entry.removing === null
+        ? []
+        : [
+            {
+              type: "refuse",
+              params: {
+                token: entry.removing,
+                code: "STORE_STALLED",
+                message: `The session is gone; what it left could not be erased: ${event.error?.message ?? "the disk refused"}.`,
+                hint: "It is tried again every minute.",
+              },
+            } as const,
+          ];
     return {
       set: { sessions: context.sessions.put(slug, { ...entry, removing: null }) },
-      effects: [...answer, { type: "timer.set", params: { id: eraseOf(slug), event: { type: "erase.again", slug }, after: ERASE_AGAIN_MS } }],
+      effects: [
+        ...answer,
+        { type: "timer.set", params: { id: eraseOf(slug), event: { type: "erase.again", slug }, after: ERASE_AGAIN_MS } },
+      ],
     };
   }
-  return { set: { sessions: context.sessions.drop(slug) }, effects: entry.removing === null ? [] : [{ type: "reply", params: { token: entry.removing, value: null } }] };
+  return {
+    set: { sessions: context.sessions.drop(slug) },
+    effects: entry.removing === null ? [] : [{ type: "reply", params: { token: entry.removing, value: null } }],
+  };
 }

@@ -19,7 +19,10 @@ export interface CallContext {
 }
 
 /** What `down` carries of a call, also of one that was stopped before its end (then `end` is null). */
-export interface CallOutput { token: Token | null; end: CallEnd | null }
+export interface CallOutput {
+  token: Token | null;
+  end: CallEnd | null;
+}
 
 export const callOutput = (context: CallContext): CallOutput => ({ token: context.token, end: context.end });
 
@@ -44,10 +47,14 @@ const endFrom = ({ context, event }: { context: CallContext; event: ToolOutcome 
   const value = (event.value ?? {}) as Partial<CallEnd>;
   const status = event.type.slice("tool.".length);
   const output = event.payloads?.[0] ?? null;
-  const fallback = status === "done" ? { code: null, summary: "done" }
-    : status === "aborted" ? { code: "TOOL_CANCELLED", summary: event.started === false ? "stopped before it began" : "stopped" }
-    : status === "interrupted" ? { code: "TOOL_INTERRUPTED", summary: "interrupted, outcome unknown" }
-    : { code: event.error?.code ?? "TOOL_FAILED", summary: event.error?.message ?? "failed" };
+  const fallback =
+    status === "done"
+      ? { code: null, summary: "done" }
+      : status === "aborted"
+        ? { code: "TOOL_CANCELLED", summary: event.started === false ? "stopped before it began" : "stopped" }
+        : status === "interrupted"
+          ? { code: "TOOL_INTERRUPTED", summary: "interrupted, outcome unknown" }
+          : { code: event.error?.code ?? "TOOL_FAILED", summary: event.error?.message ?? "failed" };
   return {
     end: {
       ok: status === "done" && value.ok !== false,
@@ -65,15 +72,42 @@ const endFrom = ({ context, event }: { context: CallContext; event: ToolOutcome 
 };
 
 export const callMachine = setup({
-  types: {} as { context: CallContext; events: ToolOutcome; input: { tool: string; callId: string; about: string; request: JsonObject; repeatable: boolean; limitMs: number; token?: Token; at: number }; output: CallOutput },
+  types: {} as {
+    context: CallContext;
+    events: ToolOutcome;
+    input: {
+      tool: string;
+      callId: string;
+      about: string;
+      request: JsonObject;
+      repeatable: boolean;
+      limitMs: number;
+      token?: Token;
+      at: number;
+    };
+    output: CallOutput;
+  },
   actions: effects,
 }).createMachine({
-  context: ({ input }) => ({ tool: input.tool, callId: input.callId, about: input.about, request: input.request, repeatable: input.repeatable, limitMs: input.limitMs, token: input.token ?? null, startedAt: input.at, end: null }),
+  context: ({ input }) => ({
+    tool: input.tool,
+    callId: input.callId,
+    about: input.about,
+    request: input.request,
+    repeatable: input.repeatable,
+    limitMs: input.limitMs,
+    token: input.token ?? null,
+    startedAt: input.at,
+    end: null,
+  }),
   initial: "running",
   output: ({ context }) => callOutput(context),
   states: {
     running: {
-      entry: { type: "perform", params: ({ context }) => ({ name: "tool", driver: "tool", request: context.request, repeatable: context.repeatable }) },
+      entry: {
+        type: "perform",
+        params: ({ context }) => ({ name: "tool", driver: "tool", request: context.request, repeatable: context.repeatable }),
+      },
       on: {
         "tool.done": { target: "ended", actions: assign(endFrom) },
         "tool.failed": { target: "ended", actions: assign(endFrom) },

@@ -4,18 +4,35 @@ import { childOf, type EventId, type Token } from "../protocol/ids.ts";
 import type { JsonObject } from "../protocol/json.ts";
 import { TOPIC } from "../protocol/live-ops.ts";
 import type { Decision } from "./decide.ts";
-import type { HoldEvent, PatchEvent, QueueItem, Ref, SendEvent, SessionContext, SteerItem, SteerQueuedEvent, TakeBackEvent, TurnItem } from "./session-types.ts";
+import type {
+  HoldEvent,
+  PatchEvent,
+  QueueItem,
+  Ref,
+  SendEvent,
+  SessionContext,
+  SteerItem,
+  SteerQueuedEvent,
+  TakeBackEvent,
+  TurnItem,
+} from "./session-types.ts";
 
 const QUEUE_LIMIT = 1000;
 const TITLE_LENGTH = 60;
 
 export const turnIdOf = (event: EventId): string => `turn_${event.replaceAll(".", "-")}`;
 export const topicOf = (context: SessionContext): string => TOPIC.session(context.agent, context.session);
-export const publish = (context: SessionContext, type: string, data: JsonObject): Effect => ({ type: "publish", params: { topic: topicOf(context), type, data } });
+export const publish = (context: SessionContext, type: string, data: JsonObject): Effect => ({
+  type: "publish",
+  params: { topic: topicOf(context), type, data },
+});
 export const turnOf = (context: SessionContext, turnId: string) => childOf(context.address, `turns/${turnId}`);
 
 const reply = (token: Token, value: JsonObject): Effect => ({ type: "reply", params: { token, value } });
-const refuse = (token: Token, code: string, message: string, hint?: string): Effect => ({ type: "refuse", params: { token, code, message, ...(hint === undefined ? {} : { hint }) } });
+const refuse = (token: Token, code: string, message: string, hint?: string): Effect => ({
+  type: "refuse",
+  params: { token, code, message, ...(hint === undefined ? {} : { hint }) },
+});
 
 /** Waiting entries, first to come first. */
 export function inOrder<Item extends { n: number }>(entries: Iterable<[string, Item]>): [string, Item][] {
@@ -27,11 +44,39 @@ export function send(context: SessionContext, event: SendEvent): Decision<Sessio
   const known = clientKey === null ? undefined : context.keys.get(clientKey);
   if (known) {
     if (known.digest === digest) return { effects: [reply(token, known.answer)] };
-    return { effects: [refuse(token, "CLIENT_KEY_REUSED", `The client key "${clientKey}" came before with another text, attachments or steer.`, "Use a new key for a new message.")] };
+    return {
+      effects: [
+        refuse(
+          token,
+          "CLIENT_KEY_REUSED",
+          `The client key "${clientKey}" came before with another text, attachments or steer.`,
+          "Use a new key for a new message.",
+        ),
+      ],
+    };
   }
-  if (context.queue.size >= QUEUE_LIMIT) return { effects: [refuse(token, "QUEUE_FULL", `${context.agent}/${context.session} has ${QUEUE_LIMIT} waiting messages.`, "Wait until it has worked some off, or take some back.")] };
+  if (context.queue.size >= QUEUE_LIMIT)
+    return {
+      effects: [
+        refuse(
+          token,
+          "QUEUE_FULL",
+          `${context.agent}/${context.session} has ${QUEUE_LIMIT} waiting messages.`,
+          "Wait until it has worked some off, or take some back.",
+        ),
+      ],
+    };
   if (event.cwd !== null && context.cwd !== null && event.cwd !== context.cwd) {
-    return { effects: [refuse(token, "FOLDER_INVALID", `The session works in ${context.cwd}; it was made so and stays so.`, "Make another session for another folder.")] };
+    return {
+      effects: [
+        refuse(
+          token,
+          "FOLDER_INVALID",
+          `The session works in ${context.cwd}; it was made so and stays so.`,
+          "Make another session for another folder.",
+        ),
+      ],
+    };
   }
   const text = event.payloads?.[0] as Ref | undefined;
   const again = retryOf === null ? null : retryProblem(context, retryOf);
@@ -52,12 +97,16 @@ export function send(context: SessionContext, event: SendEvent): Decision<Sessio
     effects.push(publish(context, "session.changed", { title: common.title }));
   }
   const steered = event.steer && context.running !== null;
-  const answer: JsonObject = steered ? { steerId: turnId, steered: true }
+  const answer: JsonObject = steered
+    ? { steerId: turnId, steered: true }
     : { turnId, position: context.queue.size + (context.running === null ? 0 : 1), ...(event.steer ? { steered: false } : {}) };
   if (clientKey !== null) common.keys = context.keys.put(clientKey, { digest, answer });
   if (steered) {
     const steer: SteerItem = { ...item, into: context.running as string, withdraw: null };
-    return { set: { ...common, steers: context.steers.put(turnId, steer) }, effects: [...effects, ...tellSteer(context, turnId, steer), reply(token, answer)] };
+    return {
+      set: { ...common, steers: context.steers.put(turnId, steer) },
+      effects: [...effects, ...tellSteer(context, turnId, steer), reply(token, answer)],
+    };
   }
   return {
     set: { ...common, queue: context.queue.put(turnId, item) },
@@ -71,14 +120,22 @@ export function queued(context: SessionContext, turnId: string, item: QueueItem,
 
 function shortTitle(text: string): string {
   const characters = [...text];
-  return characters.length > TITLE_LENGTH ? `${characters.slice(0, TITLE_LENGTH - 1).join("").trimEnd()}…` : text;
+  return characters.length > TITLE_LENGTH
+    ? `${characters
+        .slice(0, TITLE_LENGTH - 1)
+        .join("")
+        .trimEnd()}…`
+    : text;
 }
 
 function retryProblem(context: SessionContext, turnId: string): { code: string; message: string } | null {
   const turn = context.turns.get(turnId);
   if (!turn) return { code: "TURN_UNKNOWN", message: `There is no turn ${turnId} in ${context.agent}/${context.session}.` };
   if (turn.state === "ended" && turn.retryable) return null;
-  return { code: "TURN_NOT_RETRYABLE", message: `Turn ${turnId} is ${turn.state === "running" ? "still running" : `over as ${turn.outcome ?? turn.state}`}; only a failed or cut one runs again.` };
+  return {
+    code: "TURN_NOT_RETRYABLE",
+    message: `Turn ${turnId} is ${turn.state === "running" ? "still running" : `over as ${turn.outcome ?? turn.state}`}; only a failed or cut one runs again.`,
+  };
 }
 
 function tellSteer(context: SessionContext, steerId: string, steer: SteerItem): Effect[] {
@@ -93,11 +150,7 @@ export function takeBack(context: SessionContext, { token, turnId }: TakeBackEve
   if (waiting) {
     return {
       set: { queue: context.queue.drop(turnId), turns: context.turns.put(turnId, ended(waiting, "removed")) },
-      effects: [
-        publish(context, "turn.removed", { turnId, by: "user" }),
-        ...moved(context, turnId),
-        reply(token, takenBack(waiting)),
-      ],
+      effects: [publish(context, "turn.removed", { turnId, by: "user" }), ...moved(context, turnId), reply(token, takenBack(waiting))],
     };
   }
   const steer = context.steers.get(turnId);
@@ -110,20 +163,42 @@ export function takeBack(context: SessionContext, { token, turnId }: TakeBackEve
   }
   const turn = context.turns.get(turnId);
   if (!turn) return { effects: [refuse(token, "TURN_UNKNOWN", `There is no turn ${turnId}.`)] };
-  if (turn.state === "running" || turn.state === "applied") return { effects: [refuse(token, "TURN_STARTED", `Turn ${turnId} runs already.`, "Stop it instead.")] };
-  return { effects: [refuse(token, turn.outcome === "removed" ? "TURN_REMOVED" : "TURN_OVER", turn.outcome === "removed" ? `Turn ${turnId} was taken back before.` : `Turn ${turnId} is over (${turn.outcome}).`)] };
+  if (turn.state === "running" || turn.state === "applied")
+    return { effects: [refuse(token, "TURN_STARTED", `Turn ${turnId} runs already.`, "Stop it instead.")] };
+  return {
+    effects: [
+      refuse(
+        token,
+        turn.outcome === "removed" ? "TURN_REMOVED" : "TURN_OVER",
+        turn.outcome === "removed" ? `Turn ${turnId} was taken back before.` : `Turn ${turnId} is over (${turn.outcome}).`,
+      ),
+    ],
+  };
 }
 
 export const takenBack = (item: QueueItem): JsonObject => ({ removed: true, text: item.text, attachments: item.attachments });
 
 export function ended(item: QueueItem, outcome: "removed" | "cancelled"): TurnItem {
-  return { n: item.n, at: item.at, state: "ended", outcome, outcomeReason: null, error: null, appliedTo: null, retryable: false, origin: item.origin, preview: item.text.preview };
+  return {
+    n: item.n,
+    at: item.at,
+    state: "ended",
+    outcome,
+    outcomeReason: null,
+    error: null,
+    appliedTo: null,
+    retryable: false,
+    origin: item.origin,
+    preview: item.text.preview,
+  };
 }
 
 /** The new places of what waits, after `gone` left. */
 export function moved(context: SessionContext, gone: string): Effect[] {
   const running = context.running === null ? 0 : 1;
-  return inOrder(context.queue.entries()).filter(([id]) => id !== gone).map(([turnId], index) => publish(context, "turn.moved", { turnId, position: index + running }));
+  return inOrder(context.queue.entries())
+    .filter(([id]) => id !== gone)
+    .map(([turnId], index) => publish(context, "turn.moved", { turnId, position: index + running }));
 }
 
 export function steerQueued(context: SessionContext, { token, turnId }: SteerQueuedEvent): Decision<SessionContext> {
@@ -141,12 +216,20 @@ export function steerQueued(context: SessionContext, { token, turnId }: SteerQue
   const steer: SteerItem = { ...waiting, into: context.running, withdraw: null };
   return {
     set: { queue: context.queue.drop(turnId), steers: context.steers.put(turnId, steer) },
-    effects: [publish(context, "turn.removed", { turnId, by: "steer" }), ...moved(context, turnId), ...tellSteer(context, turnId, steer), reply(token, { steerId: turnId, steered: true })],
+    effects: [
+      publish(context, "turn.removed", { turnId, by: "steer" }),
+      ...moved(context, turnId),
+      ...tellSteer(context, turnId, steer),
+      reply(token, { steerId: turnId, steered: true }),
+    ],
   };
 }
 
 export function hold(context: SessionContext, { token, held }: HoldEvent): Decision<SessionContext> {
-  return { set: { held }, effects: [...(held === context.held ? [] : [publish(context, "session.changed", { held })]), reply(token, { held })] };
+  return {
+    set: { held },
+    effects: [...(held === context.held ? [] : [publish(context, "session.changed", { held })]), reply(token, { held })],
+  };
 }
 
 export function patch(context: SessionContext, { token, title, model }: PatchEvent): Decision<SessionContext> {

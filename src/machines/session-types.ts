@@ -73,11 +73,29 @@ export type TakeBackEvent = Delivered & { type: "queue.takeBack"; token: Token; 
 export type SteerQueuedEvent = Delivered & { type: "queue.steer"; token: Token; turnId: string };
 export type HoldEvent = Delivered & { type: "queue.hold"; token: Token; held: boolean };
 export type PatchEvent = Delivered & { type: "session.patch"; token: Token; title?: string | null; model?: string | null };
-export type DoorCallEvent = Delivered & { type: "tool.call"; token: Token; tool: string; about: string; request: JsonObject; repeatable: boolean; limitMs: number };
+export type DoorCallEvent = Delivered & {
+  type: "tool.call";
+  token: Token;
+  tool: string;
+  about: string;
+  request: JsonObject;
+  repeatable: boolean;
+  limitMs: number;
+};
 export type SteerAppliedEvent = Delivered & { type: "steer.applied"; steerId: string; turnId: string };
 export type SteerWithdrawnEvent = Delivered & { type: "steer.withdrawn"; steerId: string };
 export type SteerAgainEvent = Delivered & { type: "steer.again"; turnId: string };
 
 export type SessionEvent =
-  | SendEvent | TakeBackEvent | SteerQueuedEvent | HoldEvent | PatchEvent | DoorCallEvent
-  | SteerAppliedEvent | SteerWithdrawnEvent | SteerAgainEvent | DownEvent | ResumedEvent | StoppedEvent;
+  | SendEvent
+  | TakeBackEvent
+  | SteerQueuedEvent
+  | HoldEvent
+  | PatchEvent
+  | DoorCallEvent
+  | SteerAppliedEvent
+  | SteerWithdrawnEvent
+  | SteerAgainEvent
+  | DownEvent
+  | ResumedEvent
+  | StoppedEvent;

@@ -15,17 +15,35 @@ import * as turns from "./session-turns.ts";
 import type { KeyEntry, QueueItem, SessionContext, SessionEvent, SteerItem, TurnItem } from "./session-types.ts";
 
 export const sessionMachine = setup({
-  types: {} as { context: SessionContext; events: SessionEvent; input: { agent: string; session: string; cwd: string | null; createdAt: number; address: Address } },
+  types: {} as {
+    context: SessionContext;
+    events: SessionEvent;
+    input: { agent: string; session: string; cwd: string | null; createdAt: number; address: Address };
+  },
   actions: effects,
   guards: {
     mayStart: ({ context }) => !context.held && context.queue.size > 0,
-    isRunningTurn: ({ context, event }) => event.type === "down" && context.running !== null && event.address.endsWith(`/turns/${context.running}`),
+    isRunningTurn: ({ context, event }) =>
+      event.type === "down" && context.running !== null && event.address.endsWith(`/turns/${context.running}`),
   },
 }).createMachine({
   context: ({ input }) => ({
-    agent: input.agent, session: input.session, address: input.address, cwd: input.cwd, createdAt: input.createdAt,
-    lastAt: input.createdAt, title: null, model: null, held: false, order: 0, running: null, doorCalls: Parts.empty<{ token: string }>(),
-    queue: Parts.empty<QueueItem>(), steers: Parts.empty<SteerItem>(), turns: Parts.empty<TurnItem>(), keys: Parts.empty<KeyEntry>(),
+    agent: input.agent,
+    session: input.session,
+    address: input.address,
+    cwd: input.cwd,
+    createdAt: input.createdAt,
+    lastAt: input.createdAt,
+    title: null,
+    model: null,
+    held: false,
+    order: 0,
+    running: null,
+    doorCalls: Parts.empty<{ token: string }>(),
+    queue: Parts.empty<QueueItem>(),
+    steers: Parts.empty<SteerItem>(),
+    turns: Parts.empty<TurnItem>(),
+    keys: Parts.empty<KeyEntry>(),
   }),
   initial: "idle",
   on: {

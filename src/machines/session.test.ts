@@ -6,8 +6,33 @@ import { sessionMachine } from "./session.machine.ts";
 
 const ADDRESS = "/agents/ada/sessions/main";
 const text = (preview: string) => [{ id: `p ${preview}`, kind: "message", size: preview.length, preview }];
-const send = (words: string, more: object = {}) => ({ type: "send", origin: { kind: "human" }, attachments: [], steer: false, clientKey: null, digest: words, cwd: null, retryOf: null, payloads: text(words), ...more });
-const end = { outcome: "completed", outcomeReason: null, error: null, retryable: false, usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 }, costUsd: null, toolCalls: 0, rounds: 1, provider: "p", model: "p/m", filesWritten: [], processes: 0, applied: [] as string[] };
+const send = (words: string, more: object = {}) => ({
+  type: "send",
+  origin: { kind: "human" },
+  attachments: [],
+  steer: false,
+  clientKey: null,
+  digest: words,
+  cwd: null,
+  retryOf: null,
+  payloads: text(words),
+  ...more,
+});
+const end = {
+  outcome: "completed",
+  outcomeReason: null,
+  error: null,
+  retryable: false,
+  usage: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
+  costUsd: null,
+  toolCalls: 0,
+  rounds: 1,
+  provider: "p",
+  model: "p/m",
+  filesWritten: [],
+  processes: 0,
+  applied: [] as string[],
+};
 const normal = { kind: "normal" };
 const stoppedBy = (scope: string) => ({ kind: "stopped", stop: { by: "user", scope } });
 
@@ -31,7 +56,15 @@ class Session extends Play {
     return this.of("refuse").at(-1)?.code;
   }
   down(more: object = {}): void {
-    this.send({ type: "down", address: `${ADDRESS}/turns/${this.context.running}`, birth: "1.1.1", reason: normal, output: end, lost: [], ...more });
+    this.send({
+      type: "down",
+      address: `${ADDRESS}/turns/${this.context.running}`,
+      birth: "1.1.1",
+      reason: normal,
+      output: end,
+      lost: [],
+      ...more,
+    });
   }
 }
 
@@ -77,7 +110,12 @@ describe("a session whose turn runs", () => {
     expect(session.reply).toMatchObject({ position: 2 });
     session.down();
     expect(session.context.running).toBe(ids[0]);
-    expect(session.of("publish").filter(({ type }) => type === "turn.moved").map(({ data }) => data)).toEqual([{ turnId: ids[1], position: 1 }]);
+    expect(
+      session
+        .of("publish")
+        .filter(({ type }) => type === "turn.moved")
+        .map(({ data }) => data),
+    ).toEqual([{ turnId: ids[1], position: 1 }]);
     session.down();
     expect(session.context.running).toBe(ids[1]);
   });
@@ -113,7 +151,13 @@ describe("a session whose turn runs", () => {
   });
   it("ends what waits also when `stopped` was what it crashed on", () => {
     const { session, ids } = busy("a");
-    session.send({ type: "resumed", cause: "crash", dropped: { type: "stopped", id: "1.1.1", from: "kernel", stop: { by: "user", scope: ADDRESS } }, pending: [], timers: [] });
+    session.send({
+      type: "resumed",
+      cause: "crash",
+      dropped: { type: "stopped", id: "1.1.1", from: "kernel", stop: { by: "user", scope: ADDRESS } },
+      pending: [],
+      timers: [],
+    });
     expect(session.context.turns.get(ids[0] as string)?.outcome).toBe("cancelled");
   });
   it("watches its turn and its door calls again after a crash, and says again what is to be steered", () => {
@@ -125,7 +169,10 @@ describe("a session whose turn runs", () => {
     session.send({ type: "queue.takeBack", turnId: two });
     session.send({ type: "resumed", cause: "crash", pending: [], timers: [] });
     expect(session.of("watch").map(({ address }) => address)).toEqual([`${ADDRESS}/${call?.name}`, `${ADDRESS}/turns/${running}`]);
-    expect(session.of("send").map(({ event }) => [event.type, event["steerId"]])).toEqual([["steer", one], ["steer.withdraw", two]]);
+    expect(session.of("send").map(({ event }) => [event.type, event["steerId"]])).toEqual([
+      ["steer", one],
+      ["steer.withdraw", two],
+    ]);
   });
 });
 
@@ -165,8 +212,23 @@ describe("taking back", () => {
   it.each([
     ["a running one", (_: Session, running: string) => running, "TURN_STARTED"],
     ["an unknown one", () => "turn_x", "TURN_UNKNOWN"],
-    ["one that is over", (s: Session, running: string) => { s.down(); return running; }, "TURN_OVER"],
-    ["one taken back before", (s: Session) => { const id = s.accept("x"); s.send({ type: "queue.takeBack", turnId: id }); return id; }, "TURN_REMOVED"],
+    [
+      "one that is over",
+      (s: Session, running: string) => {
+        s.down();
+        return running;
+      },
+      "TURN_OVER",
+    ],
+    [
+      "one taken back before",
+      (s: Session) => {
+        const id = s.accept("x");
+        s.send({ type: "queue.takeBack", turnId: id });
+        return id;
+      },
+      "TURN_REMOVED",
+    ],
   ])("of %s is refused", (_, prepare, code) => {
     const { session, running } = busy();
     session.send({ type: "queue.takeBack", turnId: prepare(session, running) });
@@ -236,7 +298,10 @@ describe("trying again", () => {
     expect(session.reply).toMatchObject({ position: 0 });
     expect(session.rows("user_message")).toEqual([]);
   });
-  it.each([["completed", "TURN_NOT_RETRYABLE"], [null, "TURN_UNKNOWN"]])("of a turn that is %s is refused", (outcome, code) => {
+  it.each([
+    ["completed", "TURN_NOT_RETRYABLE"],
+    [null, "TURN_UNKNOWN"],
+  ])("of a turn that is %s is refused", (outcome, code) => {
     const { session, running } = busy();
     session.down();
     session.send(send("", { retryOf: outcome === null ? "turn_x" : running, payloads: undefined }));

@@ -6,7 +6,8 @@ import { callMachine, type CallOutput } from "./call.machine.ts";
 import { supervisorMachine } from "./supervisor.machine.ts";
 
 describe("a tool call", () => {
-  const open = (): Play => new Play(callMachine, { tool: "echo", callId: "c1", about: "", request: { tool: "echo" }, repeatable: false, limitMs: 10, at: 1 });
+  const open = (): Play =>
+    new Play(callMachine, { tool: "echo", callId: "c1", about: "", request: { tool: "echo" }, repeatable: false, limitMs: 10, at: 1 });
   const output = { id: "1.1.1:0", kind: "json", size: 2, preview: "{}" };
   it("performs once, with what may be repeated said", () => {
     expect(open().of("perform")).toEqual([{ name: "tool", driver: "tool", request: { tool: "echo" }, repeatable: false }]);
@@ -19,14 +20,28 @@ describe("a tool call", () => {
     ["interrupted", { stdout: "half" }, { ok: false, code: "TOOL_INTERRUPTED", interrupted: true, known: { stdout: "half" } }],
   ])("ends as %s with %o", (status, value, expected) => {
     const call = open();
-    call.send({ type: `tool.${status}`, name: "tool", value, attempt: 1, payloads: [output], ...(status === "failed" ? { error: { code: "INTERNAL", message: "it broke" } } : {}) });
+    call.send({
+      type: `tool.${status}`,
+      name: "tool",
+      value,
+      attempt: 1,
+      payloads: [output],
+      ...(status === "failed" ? { error: { code: "INTERNAL", message: "it broke" } } : {}),
+    });
     expect((call.snapshot.output as CallOutput).end).toMatchObject(expected);
   });
 });
 
 describe("an agent", () => {
   const open = (): Play => new Play(agentMachine, { agent: "ada", address: "/agents/ada", at: 1 });
-  const down = (slug: string) => ({ type: "down", address: `/agents/ada/sessions/${slug}`, birth: "1.1.1", reason: { kind: "normal" }, output: null, lost: [] });
+  const down = (slug: string) => ({
+    type: "down",
+    address: `/agents/ada/sessions/${slug}`,
+    birth: "1.1.1",
+    reason: { kind: "normal" },
+    output: null,
+    lost: [],
+  });
   const withSessions = (...slugs: string[]): Play => {
     const agent = open();
     for (const slug of slugs) agent.send({ type: "session.create", slug, cwd: null });
@@ -41,7 +56,10 @@ describe("an agent", () => {
     agent.send({ type: "session.create", slug: "a", cwd: null });
     expect(agent.of("refuse")).toMatchObject([{ code: "SESSION_EXISTS" }]);
   });
-  it.each([["main", "SESSION_FIXED"], ["b", "SESSION_UNKNOWN"]])("does not delete %s", (slug, code) => {
+  it.each([
+    ["main", "SESSION_FIXED"],
+    ["b", "SESSION_UNKNOWN"],
+  ])("does not delete %s", (slug, code) => {
     const agent = withSessions("a");
     agent.send({ type: "session.delete", slug });
     expect(agent.of("refuse")).toMatchObject([{ code }]);

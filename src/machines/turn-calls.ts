@@ -7,18 +7,30 @@ import type { Decision } from "./decide.ts";
 import { publish, record, refuseResume as refuse } from "./turn-rounds.ts";
 import type { OpenCall, Prepared, TurnContext } from "./turn-types.ts";
 
-const nameOf = (callId: string): string => `calls/${callId.slice(callId.lastIndexOf("_", callId.lastIndexOf("_") - 1) + 1).replace("_", ".")}`;
+const nameOf = (callId: string): string =>
+  `calls/${callId.slice(callId.lastIndexOf("_", callId.lastIndexOf("_") - 1) + 1).replace("_", ".")}`;
 const addressOf = (context: TurnContext, callId: string) => childOf(context.address, nameOf(callId));
 
 /** All at once when the model has parallel calls, else in order. Calls past the turn's budget are answered, not run. */
 export function startCalls(context: TurnContext): Decision<TurnContext> {
-  const effects: Effect[] = [publish(context, "turn.state", { state: "tools", round: context.round, maxRounds: (context.prepared as Prepared).maxRounds })];
+  const effects: Effect[] = [
+    publish(context, "turn.state", { state: "tools", round: context.round, maxRounds: (context.prepared as Prepared).maxRounds }),
+  ];
   let { calls, callsUsed } = context;
   for (const call of inOrder(calls)) {
     if (callsUsed >= (context.prepared as Prepared).maxCalls) {
       calls = calls.put(call.callId, { ...call, state: "done" });
       const message = `The turn's limit of ${(context.prepared as Prepared).maxCalls} tool calls is used up; this call was not run.`;
-      effects.push(record(context, "tool_result", { callId: call.callId, ok: false, output: { ok: false, error: { code: "TOOL_LIMIT", message, hint: "Answer from what you have." } }, summary: "not run", code: "TOOL_LIMIT", ms: 0 }));
+      effects.push(
+        record(context, "tool_result", {
+          callId: call.callId,
+          ok: false,
+          output: { ok: false, error: { code: "TOOL_LIMIT", message, hint: "Answer from what you have." } },
+          summary: "not run",
+          code: "TOOL_LIMIT",
+          ms: 0,
+        }),
+      );
       continue;
     }
     callsUsed += 1;
@@ -34,10 +46,33 @@ function inOrder(calls: TurnContext["calls"]): OpenCall[] {
 }
 
 function start(context: TurnContext, call: OpenCall): Effect[] {
-  const request = { tool: call.tool, input: call.input, broken: call.broken, agent: context.agent, session: context.session, turnId: context.turnId, callId: call.callId, cwd: (context.prepared as Prepared).cwd };
+  const request = {
+    tool: call.tool,
+    input: call.input,
+    broken: call.broken,
+    agent: context.agent,
+    session: context.session,
+    turnId: context.turnId,
+    callId: call.callId,
+    cwd: (context.prepared as Prepared).cwd,
+  };
   return [
-    publish(context, "call.started", { callId: call.callId, tool: call.tool, input: { preview: call.input?.preview ?? "", about: call.about }, limitMs: call.limitMs }),
-    { type: "spawn", params: { name: nameOf(call.callId), chart: "call", spec: "call", input: { tool: call.tool, callId: call.callId, about: call.about, request, repeatable: call.repeatable, limitMs: call.limitMs }, watch: true } },
+    publish(context, "call.started", {
+      callId: call.callId,
+      tool: call.tool,
+      input: { preview: call.input?.preview ?? "", about: call.about },
+      limitMs: call.limitMs,
+    }),
+    {
+      type: "spawn",
+      params: {
+        name: nameOf(call.callId),
+        chart: "call",
+        spec: "call",
+        input: { tool: call.tool, callId: call.callId, about: call.about, request, repeatable: call.repeatable, limitMs: call.limitMs },
+        watch: true,
+      },
+    },
   ];
 }
 
@@ -64,13 +99,25 @@ export function callDown(context: TurnContext, event: DownEvent): Decision<TurnC
 }
 
 function settle(context: TurnContext, call: OpenCall, event: DownEvent, end: CallEnd | null): Effect[] {
-  const code = end?.code ?? (event.reason.kind === "crash" ? "CRASHED" : event.reason.kind === "stopped" ? "TOOL_CANCELLED" : "TOOL_INTERRUPTED");
+  const code =
+    end?.code ?? (event.reason.kind === "crash" ? "CRASHED" : event.reason.kind === "stopped" ? "TOOL_CANCELLED" : "TOOL_INTERRUPTED");
   const ok = end?.ok ?? false;
   const summary = end?.summary ?? (code === "TOOL_CANCELLED" ? "stopped" : "interrupted");
   const ms = end?.ms ?? Math.max(0, event.at - call.startedAt);
-  const output = end?.output ? { payload: end.output } : { ok: false, error: { code, message: wordsFor(code, event) }, ...(end?.known ? { known: end.known } : {}) };
+  const output = end?.output
+    ? { payload: end.output }
+    : { ok: false, error: { code, message: wordsFor(code, event) }, ...(end?.known ? { known: end.known } : {}) };
   return [
-    record(context, "tool_result", { callId: call.callId, ok, output, summary, ...(ok ? {} : { code }), ms, ...(end?.changes && end.changes.length > 0 ? { changes: end.changes } : {}), ...(end?.interrupted ? { interrupted: true } : {}) }),
+    record(context, "tool_result", {
+      callId: call.callId,
+      ok,
+      output,
+      summary,
+      ...(ok ? {} : { code }),
+      ms,
+      ...(end?.changes && end.changes.length > 0 ? { changes: end.changes } : {}),
+      ...(end?.interrupted ? { interrupted: true } : {}),
+    }),
     publish(context, "call.settled", { callId: call.callId, ok, summary, ms, ...(ok ? {} : { code }) }),
   ];
 }
@@ -89,16 +136,33 @@ export function refuseResume(context: TurnContext, event: ResumedEvent): Decisio
   const { set, effects = [] } = refuse(context, event);
   let { calls } = context;
   for (const call of inOrder(calls)) {
-    if (call.state === "running") effects.push({ type: "stop", params: { address: addressOf(context, call.callId), reason: { by: "crash", note: "the server died while it ran" } } });
+    if (call.state === "running")
+      effects.push({
+        type: "stop",
+        params: { address: addressOf(context, call.callId), reason: { by: "crash", note: "the server died while it ran" } },
+      });
     if (call.state !== "waiting") continue;
     calls = calls.put(call.callId, { ...call, state: "done" });
-    effects.push(record(context, "tool_result", { callId: call.callId, ok: false, output: { ok: false, error: { code: "TOOL_CANCELLED", message: "The server died before this call was its turn; it was not run." } }, summary: "not run", code: "TOOL_CANCELLED", ms: 0 }));
+    effects.push(
+      record(context, "tool_result", {
+        callId: call.callId,
+        ok: false,
+        output: { ok: false, error: { code: "TOOL_CANCELLED", message: "The server died before this call was its turn; it was not run." } },
+        summary: "not run",
+        code: "TOOL_CANCELLED",
+        ms: 0,
+      }),
+    );
   }
   return { set: { ...set, calls }, effects };
 }
 
 /** A watch on a call that is gone answers at once, so a lost `down` comes again; the session says again what it wants steered. */
 export function lookAgain(context: TurnContext, _: ResumedEvent): Decision<TurnContext> {
-  const watches = inOrder(context.calls).filter((call) => call.state === "running").map((call): Effect => ({ type: "watch", params: { address: addressOf(context, call.callId) } }));
-  return { effects: [...watches, { type: "send", params: { to: context.sessionAddress, event: { type: "steer.again", turnId: context.turnId } } }] };
+  const watches = inOrder(context.calls)
+    .filter((call) => call.state === "running")
+    .map((call): Effect => ({ type: "watch", params: { address: addressOf(context, call.callId) } }));
+  return {
+    effects: [...watches, { type: "send", params: { to: context.sessionAddress, event: { type: "steer.again", turnId: context.turnId } } }],
+  };
 }

@@ -7,7 +7,17 @@ import { TOPIC } from "../protocol/live-ops.ts";
 import { addUsage } from "../protocol/usage.ts";
 import type { Decision } from "./decide.ts";
 import type { Ref } from "./session-types.ts";
-import type { AskedCall, EngineEvent, OpenCall, Prepared, RoundValue, StreamedBlock, TurnContext, TurnEnd, TurnEvent } from "./turn-types.ts";
+import type {
+  AskedCall,
+  EngineEvent,
+  OpenCall,
+  Prepared,
+  RoundValue,
+  StreamedBlock,
+  TurnContext,
+  TurnEnd,
+  TurnEvent,
+} from "./turn-types.ts";
 
 /** A round whose arguments are complete but not JSON is asked again, silently to the model, at most twice (facts: broken calls). */
 const SILENT_REPEATS = 2;
@@ -17,10 +27,23 @@ const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 2_000;
 const WARN_AT = 0.75;
 
-export const publish = (context: TurnContext, type: string, data: JsonObject): Effect => ({ type: "publish", params: { topic: TOPIC.session(context.agent, context.session), type, data: { turnId: context.turnId, ...data } } });
-export const record = (context: TurnContext, kind: string, data: Record<string, unknown>): Effect => ({ type: "record", params: { kind, session: context.sessionAddress, turnId: context.turnId, data: data as never } });
-const state = (context: TurnContext, name: string, more: JsonObject = {}): Effect => publish(context, "turn.state", { state: name, round: context.round, ...(context.prepared ? { maxRounds: context.prepared.maxRounds } : {}), ...more });
-const notice = (context: TurnContext, kind: string, text: string, more: JsonObject = {}): Effect => record(context, "notice", { kind, text, ...more });
+export const publish = (context: TurnContext, type: string, data: JsonObject): Effect => ({
+  type: "publish",
+  params: { topic: TOPIC.session(context.agent, context.session), type, data: { turnId: context.turnId, ...data } },
+});
+export const record = (context: TurnContext, kind: string, data: Record<string, unknown>): Effect => ({
+  type: "record",
+  params: { kind, session: context.sessionAddress, turnId: context.turnId, data: data as never },
+});
+const state = (context: TurnContext, name: string, more: JsonObject = {}): Effect =>
+  publish(context, "turn.state", {
+    state: name,
+    round: context.round,
+    ...(context.prepared ? { maxRounds: context.prepared.maxRounds } : {}),
+    ...more,
+  });
+const notice = (context: TurnContext, kind: string, text: string, more: JsonObject = {}): Effect =>
+  record(context, "notice", { kind, text, ...more });
 
 export function prepared(context: TurnContext, event: OutcomeFields): Decision<TurnContext> {
   const facts = event.value as unknown as Prepared;
@@ -34,7 +57,8 @@ function started(context: TurnContext): Effect {
 
 /** Entry of `calling`: steers that wait go in first, then one request. */
 export function askModel(context: TurnContext, event: TurnEvent): Decision<TurnContext> {
-  const repeating = (event.type === "engine.done" && context.repeats > 0) || event.type.startsWith("xstate.after") || event.type === "resumed";
+  const repeating =
+    (event.type === "engine.done" && context.repeats > 0) || event.type.startsWith("xstate.after") || event.type === "resumed";
   const facts = context.prepared as Prepared;
   const effects: Effect[] = [];
   const applied = [...context.applied];
@@ -45,7 +69,14 @@ export function askModel(context: TurnContext, event: TurnEvent): Decision<TurnC
     effects.push(
       record(context, "user_message", { text: { payload: steer.text }, origin: context.origin, steer: true, steerId }),
       { type: "send", params: { to: context.sessionAddress, event: { type: "steer.applied", steerId, turnId: context.turnId } } },
-      { type: "publish", params: { topic: TOPIC.session(context.agent, context.session), type: "steer.applied", data: { steerId, appliedTo: context.turnId } } },
+      {
+        type: "publish",
+        params: {
+          topic: TOPIC.session(context.agent, context.session),
+          type: "steer.applied",
+          data: { steerId, appliedTo: context.turnId },
+        },
+      },
     );
   }
   const round = repeating ? context.round : context.round + 1;
@@ -55,10 +86,22 @@ export function askModel(context: TurnContext, event: TurnEvent): Decision<TurnC
   const next = { ...context, round, forced };
   if (forced !== null && context.forced === null) {
     const limit = forced === "round_cap" ? `${facts.maxRounds} rounds` : `${facts.maxCalls} tool calls`;
-    effects.push(notice(next, "limit_reached", `The limit of ${limit} is reached. Answer now from what you have; no tools are left.`, { toModel: true, limit: forced }));
+    effects.push(
+      notice(next, "limit_reached", `The limit of ${limit} is reached. Answer now from what you have; no tools are left.`, {
+        toModel: true,
+        limit: forced,
+      }),
+    );
   } else if (!warned && (round > facts.maxRounds * WARN_AT || context.callsUsed >= facts.maxCalls * WARN_AT) && round > 1) {
     warned = true;
-    effects.push(notice(next, "limit_near", `${facts.maxRounds - round + 1} of ${facts.maxRounds} rounds and ${Math.max(0, facts.maxCalls - context.callsUsed)} of ${facts.maxCalls} tool calls are left. Come to an end.`, { toModel: true }));
+    effects.push(
+      notice(
+        next,
+        "limit_near",
+        `${facts.maxRounds - round + 1} of ${facts.maxRounds} rounds and ${Math.max(0, facts.maxCalls - context.callsUsed)} of ${facts.maxCalls} tool calls are left. Come to an end.`,
+        { toModel: true },
+      ),
+    );
   }
   effects.push(state(next, "calling"), {
     type: "perform",
@@ -66,10 +109,35 @@ export function askModel(context: TurnContext, event: TurnEvent): Decision<TurnC
       name: "engine",
       driver: "engine",
       repeatable: true,
-      request: { agent: context.agent, session: context.session, sessionAddress: context.sessionAddress, turnId: context.turnId, round, attempt: context.attempt, request: context.requests + 1, model: facts.ref, cwd: facts.cwd, forced: forced !== null, spentUsd: context.costUsd },
+      request: {
+        agent: context.agent,
+        session: context.session,
+        sessionAddress: context.sessionAddress,
+        turnId: context.turnId,
+        round,
+        attempt: context.attempt,
+        request: context.requests + 1,
+        model: facts.ref,
+        cwd: facts.cwd,
+        forced: forced !== null,
+        spentUsd: context.costUsd,
+      },
     },
   });
-  return { set: { steers, applied, round, forced, warned, requests: context.requests + 1, blocks: clear(context.blocks), calls: clearCalls(context.calls), ...(repeating ? {} : { repeats: 0, retries: 0 }) }, effects };
+  return {
+    set: {
+      steers,
+      applied,
+      round,
+      forced,
+      warned,
+      requests: context.requests + 1,
+      blocks: clear(context.blocks),
+      calls: clearCalls(context.calls),
+      ...(repeating ? {} : { repeats: 0, retries: 0 }),
+    },
+    effects,
+  };
 }
 
 function clear(blocks: TurnContext["blocks"]): TurnContext["blocks"] {
@@ -90,8 +158,13 @@ export function steerArrived(context: TurnContext, event: TurnEvent & { type: "s
 }
 
 export function steerWithdraw(context: TurnContext, { steerId }: TurnEvent & { type: "steer.withdraw" }): Decision<TurnContext> {
-  const answer = context.applied.includes(steerId) ? { type: "steer.applied", steerId, turnId: context.turnId } : { type: "steer.withdrawn", steerId };
-  return { set: { steers: context.steers.drop(steerId) }, effects: [{ type: "send", params: { to: context.sessionAddress, event: answer } }] };
+  const answer = context.applied.includes(steerId)
+    ? { type: "steer.applied", steerId, turnId: context.turnId }
+    : { type: "steer.withdrawn", steerId };
+  return {
+    set: { steers: context.steers.drop(steerId) },
+    effects: [{ type: "send", params: { to: context.sessionAddress, event: answer } }],
+  };
 }
 
 export function storeStreamed(context: TurnContext, event: TurnEvent & { type: "text.stored" }): Decision<TurnContext> {
@@ -103,7 +176,12 @@ export function storeStreamed(context: TurnContext, event: TurnEvent & { type: "
 const hasText = (value: RoundValue | null): boolean => value?.blocks.some((block) => block.kind === "text" && block.size > 0) ?? false;
 
 export function mayRepeat(context: TurnContext, { value }: EngineEvent): boolean {
-  return value !== null && value.finish !== "cut" && context.repeats < SILENT_REPEATS && value.calls.some((call) => call.broken?.kind === "malformed");
+  return (
+    value !== null &&
+    value.finish !== "cut" &&
+    context.repeats < SILENT_REPEATS &&
+    value.calls.some((call) => call.broken?.kind === "malformed")
+  );
 }
 
 export function wantsTools(context: TurnContext, { value }: EngineEvent): boolean {
@@ -120,7 +198,10 @@ export function mayRetry(context: TurnContext, { value, error }: EngineEvent): b
 function booked(context: TurnContext, value: RoundValue | null): Partial<TurnContext> {
   if (!value) return {};
   if (!value.usage) return { costUnknown: true };
-  return { usage: addUsage(context.usage, value.usage), ...(value.costUsd === null ? { costUnknown: true } : { costUsd: context.costUsd + value.costUsd }) };
+  return {
+    usage: addUsage(context.usage, value.usage),
+    ...(value.costUsd === null ? { costUnknown: true } : { costUsd: context.costUsd + value.costUsd }),
+  };
 }
 
 function rowsOf(context: TurnContext, event: EngineEvent, more: JsonObject = {}): Effect[] {
@@ -130,7 +211,16 @@ function rowsOf(context: TurnContext, event: EngineEvent, more: JsonObject = {})
   for (const block of value.blocks) {
     const ref = payloads?.[block.payload];
     if (!ref || ref.size === 0) continue;
-    rows.push(record(context, block.kind === "text" ? "assistant_message" : "thinking", { text: { payload: ref }, attempt: context.attempt, blockId: block.blockId, round: context.round, ...(block.kind === "text" ? { model: value.model } : {}), ...more }));
+    rows.push(
+      record(context, block.kind === "text" ? "assistant_message" : "thinking", {
+        text: { payload: ref },
+        attempt: context.attempt,
+        blockId: block.blockId,
+        round: context.round,
+        ...(block.kind === "text" ? { model: value.model } : {}),
+        ...more,
+      }),
+    );
   }
   return rows;
 }
@@ -142,7 +232,11 @@ export function repeatSilently(context: TurnContext, event: EngineEvent): Decisi
     set: { ...booked(context, event.value), repeats },
     effects: [
       ...(event.value?.blocks ?? []).map((block) => publish(context, "text.reset", { blockId: block.blockId, attempt: context.attempt })),
-      notice(context, "call_malformed", `${broken?.tool ?? "A call"} came with arguments that are not JSON (${broken?.broken?.error ?? ""}); asked again, ${repeats} of ${SILENT_REPEATS}.`),
+      notice(
+        context,
+        "call_malformed",
+        `${broken?.tool ?? "A call"} came with arguments that are not JSON (${broken?.broken?.error ?? ""}); asked again, ${repeats} of ${SILENT_REPEATS}.`,
+      ),
     ],
   };
 }
@@ -155,36 +249,77 @@ export function recordRound(context: TurnContext, event: EngineEvent): Decision<
   value.calls.forEach((call, index) => {
     const callId = `call_${context.turnId}_${context.round}_${index}`;
     const input = event.payloads?.[call.payload] as Ref | undefined;
-    effects.push(record(context, "tool_call", { callId, tool: call.tool, input: input ? { payload: input } : {}, round: context.round, modelCallId: call.id, ...(call.broken ? { broken: { ...call.broken, raw: input?.preview ?? "" } } : {}) }));
+    effects.push(
+      record(context, "tool_call", {
+        callId,
+        tool: call.tool,
+        input: input ? { payload: input } : {},
+        round: context.round,
+        modelCallId: call.id,
+        ...(call.broken ? { broken: { ...call.broken, raw: input?.preview ?? "" } } : {}),
+      }),
+    );
     calls = calls.put(callId, openCall(context, call, index, callId, input ?? null, event.at));
   });
   return { set: { ...booked(context, value), calls, blocks: clear(context.blocks) }, effects };
 }
 
 function openCall(_: TurnContext, call: AskedCall, index: number, callId: string, input: Ref | null, at: number): OpenCall {
-  return { index, callId, tool: call.tool, about: call.about, input, broken: call.broken, repeatable: call.repeatable, limitMs: call.limitMs, state: "waiting", startedAt: at };
+  return {
+    index,
+    callId,
+    tool: call.tool,
+    about: call.about,
+    input,
+    broken: call.broken,
+    repeatable: call.repeatable,
+    limitMs: call.limitMs,
+    state: "waiting",
+    startedAt: at,
+  };
 }
 
 export function recordLast(context: TurnContext, event: EngineEvent): Decision<TurnContext> {
   const value = event.value as RoundValue;
   const set = { ...booked(context, value), blocks: clear(context.blocks) };
   if (value.finish === "cut") {
-    const error: ErrorBody = { code: "STREAM_CUT", message: "The answer broke off: the model server closed the stream without an end mark.", hint: "Try again." };
+    const error: ErrorBody = {
+      code: "STREAM_CUT",
+      message: "The answer broke off: the model server closed the stream without an end mark.",
+      hint: "Try again.",
+    };
     const verdict = hasText(value) ? end("partial", "cut", error, true) : end("failed", null, error, true);
     return { set: { ...set, verdict }, effects: [...rowsOf(context, event, { interrupted: true }), state(context, "settling")] };
   }
-  if (!hasText(value) && context.forced !== null) return { set: { ...set, verdict: end("degraded", "force_summary_failed", null, true) }, effects: [...rowsOf(context, event), ...ourWords(context), state(context, "settling")] };
+  if (!hasText(value) && context.forced !== null)
+    return {
+      set: { ...set, verdict: end("degraded", "force_summary_failed", null, true) },
+      effects: [...rowsOf(context, event), ...ourWords(context), state(context, "settling")],
+    };
   const verdict = context.forced === null ? end("completed", null, null, false) : end("partial", context.forced, null, false);
   const length = value.finish === "length" ? [notice(context, "answer_length", "The answer ends at the model's output limit.")] : [];
   return { set: { ...set, verdict }, effects: [...rowsOf(context, event), ...length, state(context, "settling")] };
 }
 
-function end(outcome: Outcome, outcomeReason: string | null, error: ErrorBody | null, retryable: boolean): NonNullable<TurnContext["verdict"]> {
+function end(
+  outcome: Outcome,
+  outcomeReason: string | null,
+  error: ErrorBody | null,
+  retryable: boolean,
+): NonNullable<TurnContext["verdict"]> {
   return { outcome, outcomeReason, error: error as never, retryable };
 }
 
 function ourWords(context: TurnContext): Effect[] {
-  return [record(context, "assistant_message", { text: `The model gave no closing answer after ${context.round - 1} rounds and ${context.callsUsed} tool calls. What the tools returned stands above.`, attempt: context.attempt, blockId: `ours_${context.round}`, round: context.round, model: "somora" })];
+  return [
+    record(context, "assistant_message", {
+      text: `The model gave no closing answer after ${context.round - 1} rounds and ${context.callsUsed} tool calls. What the tools returned stands above.`,
+      attempt: context.attempt,
+      blockId: `ours_${context.round}`,
+      round: context.round,
+      model: "somora",
+    }),
+  ];
 }
 
 export function planRetry(context: TurnContext, event: EngineEvent): Decision<TurnContext> {
@@ -194,20 +329,34 @@ export function planRetry(context: TurnContext, event: EngineEvent): Decision<Tu
   return {
     set: { ...booked(context, event.value), waitMs, retries },
     effects: [
-      notice(context, "provider_retry", `${event.error?.message ?? "The model server refused."} Tried again in ${Math.ceil(waitMs / 1000)} s, ${retries} of ${RETRIES}.`, { code: event.error?.code ?? "" }),
+      notice(
+        context,
+        "provider_retry",
+        `${event.error?.message ?? "The model server refused."} Tried again in ${Math.ceil(waitMs / 1000)} s, ${retries} of ${RETRIES}.`,
+        { code: event.error?.code ?? "" },
+      ),
       state(context, "waiting", { until: event.at + waitMs, why: event.error?.message ?? "" }),
     ],
   };
 }
 
 export function recordFailure(context: TurnContext, event: EngineEvent): Decision<TurnContext> {
-  const error = { code: event.error?.code ?? "PROVIDER_FAILED", message: event.error?.message ?? "The model server failed.", ...(event.error?.hint === undefined ? {} : { hint: event.error.hint }) };
+  const error = {
+    code: event.error?.code ?? "PROVIDER_FAILED",
+    message: event.error?.message ?? "The model server failed.",
+    ...(event.error?.hint === undefined ? {} : { hint: event.error.hint }),
+  };
   const set = { ...booked(context, event.value), blocks: clear(context.blocks) };
   const rows = rowsOf(context, event, { interrupted: true });
-  const verdict = hasText(event.value) ? end("partial", "cut", error, true)
-    : context.forced !== null ? end("degraded", "force_summary_failed", error, true)
-    : end("failed", null, error, true);
-  return { set: { ...set, verdict }, effects: [...rows, ...(verdict.outcome === "degraded" ? ourWords(context) : []), state(context, "settling")] };
+  const verdict = hasText(event.value)
+    ? end("partial", "cut", error, true)
+    : context.forced !== null
+      ? end("degraded", "force_summary_failed", error, true)
+      : end("failed", null, error, true);
+  return {
+    set: { ...set, verdict },
+    effects: [...rows, ...(verdict.outcome === "degraded" ? ourWords(context) : []), state(context, "settling")],
+  };
 }
 
 /** Below a fence: what was on the screen stands in the transcript, and in the next request. */
@@ -220,7 +369,15 @@ export function keepPartial(context: TurnContext, event: EngineEvent): Decision<
 /** What streaming had stored, when the request itself left nothing (the server died). */
 function storedRows(context: TurnContext, more: JsonObject): Effect[] {
   const blocks: [string, StreamedBlock][] = [...context.blocks.entries()];
-  return blocks.map(([blockId, block]) => record(context, block.kind === "text" ? "assistant_message" : "thinking", { text: { payload: block.ref }, attempt: block.attempt, blockId, round: block.round, ...more }));
+  return blocks.map(([blockId, block]) =>
+    record(context, block.kind === "text" ? "assistant_message" : "thinking", {
+      text: { payload: block.ref },
+      attempt: block.attempt,
+      blockId,
+      round: block.round,
+      ...more,
+    }),
+  );
 }
 
 /** A request that still runs after a crash goes on; after a restart it was asked again. */
@@ -232,16 +389,33 @@ export function sameAttempt(context: TurnContext, event: ResumedEvent): Decision
 export function nextAttempt(context: TurnContext, _: ResumedEvent): Decision<TurnContext> {
   const attempt = context.attempt + 1;
   const next = { ...context, attempt };
-  return { set: { attempt, blocks: clear(context.blocks) }, effects: [...storedRows(context, { interrupted: true, superseded: true }), ...(context.prepared ? [started(next), state(next, "calling")] : [])] };
+  return {
+    set: { attempt, blocks: clear(context.blocks) },
+    effects: [
+      ...storedRows(context, { interrupted: true, superseded: true }),
+      ...(context.prepared ? [started(next), state(next, "calling")] : []),
+    ],
+  };
 }
 
 export function refuseResume(context: TurnContext, _: ResumedEvent): Decision<TurnContext> {
-  const error: ErrorBody = { code: "INTERRUPTED", message: "The server died while this turn ran, and `server.resumeAfterRestart` is off.", hint: "Try again." };
-  return { set: { verdict: end("failed", null, error, true), blocks: clear(context.blocks) }, effects: [...storedRows(context, { interrupted: true }), { type: "abort", params: { name: "engine" } }, state(context, "settling")] };
+  const error: ErrorBody = {
+    code: "INTERRUPTED",
+    message: "The server died while this turn ran, and `server.resumeAfterRestart` is off.",
+    hint: "Try again.",
+  };
+  return {
+    set: { verdict: end("failed", null, error, true), blocks: clear(context.blocks) },
+    effects: [...storedRows(context, { interrupted: true }), { type: "abort", params: { name: "engine" } }, state(context, "settling")],
+  };
 }
 
 export function failedBy(_: TurnContext, event: OutcomeFields): Decision<TurnContext> {
-  const error = { code: event.error?.code ?? "INTERNAL", message: event.error?.message ?? "The turn could not be prepared.", ...(event.error?.hint === undefined ? {} : { hint: event.error.hint }) };
+  const error = {
+    code: event.error?.code ?? "INTERNAL",
+    message: event.error?.message ?? "The turn could not be prepared.",
+    ...(event.error?.hint === undefined ? {} : { hint: event.error.hint }),
+  };
   return { set: { verdict: end("failed", null, error, true) } };
 }
 

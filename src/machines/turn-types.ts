@@ -51,7 +51,18 @@ export interface RoundValue {
 /** Streaming text as last stored: newest wins, one entry per block. */
 export type StreamedBlock = { kind: "text" | "thinking"; ref: Ref; round: number; attempt: number };
 /** A call of the round that runs. */
-export type OpenCall = { index: number; callId: string; tool: string; about: string; input: Ref | null; broken: { kind: "cut" | "malformed"; error: string } | null; repeatable: boolean; limitMs: number; state: "waiting" | "running" | "done"; startedAt: number };
+export type OpenCall = {
+  index: number;
+  callId: string;
+  tool: string;
+  about: string;
+  input: Ref | null;
+  broken: { kind: "cut" | "malformed"; error: string } | null;
+  repeatable: boolean;
+  limitMs: number;
+  state: "waiting" | "running" | "done";
+  startedAt: number;
+};
 export type PendingSteer = { n: number; text: Ref };
 
 export interface TurnContext {
@@ -109,7 +120,10 @@ export interface TurnEnd {
   applied: string[];
 }
 
-export type EngineEvent = OutcomeFields & { type: "engine.done" | "engine.failed" | "engine.aborted" | "engine.interrupted"; value: RoundValue | null };
+export type EngineEvent = OutcomeFields & {
+  type: "engine.done" | "engine.failed" | "engine.aborted" | "engine.interrupted";
+  value: RoundValue | null;
+};
 export type TurnEvent =
   | EngineEvent
   | (OutcomeFields & { type: "prepare.done" | "prepare.failed" | "prepare.aborted" | "prepare.interrupted" })

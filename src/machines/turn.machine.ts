@@ -17,7 +17,17 @@ import * as calls from "./turn-calls.ts";
 import * as rounds from "./turn-rounds.ts";
 import type { OpenCall, PendingSteer, StreamedBlock, TurnContext, TurnEnd, TurnEvent } from "./turn-types.ts";
 
-interface TurnInput { agent: string; session: string; sessionAddress: Address; address: Address; turnId: string; origin: Origin & JsonObject; cwd: string | null; model: string | null; at: number }
+interface TurnInput {
+  agent: string;
+  session: string;
+  sessionAddress: Address;
+  address: Address;
+  turnId: string;
+  origin: Origin & JsonObject;
+  cwd: string | null;
+  model: string | null;
+  at: number;
+}
 
 export const turnMachine = setup({
   types: {} as { context: TurnContext; events: TurnEvent; input: TurnInput; output: TurnEnd },
@@ -28,7 +38,8 @@ export const turnMachine = setup({
     wantsTools: ({ context, event }) => event.type === "engine.done" && rounds.wantsTools(context, event),
     mayRetry: ({ context, event }) => event.type === "engine.failed" && rounds.mayRetry(context, event),
     allCallsDone: ({ context }) => context.stoppingSince === null && context.calls.find((call) => call.state !== "done") === undefined,
-    callsGivenUp: ({ context }) => context.stoppingSince === null && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
+    callsGivenUp: ({ context }) =>
+      context.stoppingSince === null && context.verdict !== null && context.calls.find((call) => call.state !== "done") === undefined,
     engineGone: ({ event }) => event.type === "resumed" && !event.pending.includes("engine"),
     prepareGone: ({ event }) => event.type === "resumed" && !event.pending.includes("prepare"),
     retryGone: ({ event }) => event.type === "resumed" && !event.timers.some((id) => id.startsWith("xstate.after.retry.")),
@@ -36,10 +47,36 @@ export const turnMachine = setup({
   },
 }).createMachine({
   context: ({ input }) => ({
-    agent: input.agent, session: input.session, sessionAddress: input.sessionAddress, address: input.address, turnId: input.turnId,
-    origin: input.origin, cwd: input.cwd, modelWanted: input.model, prepared: null, startedAt: input.at, attempt: 1, round: 0, repeats: 0, retries: 0,
-    waitMs: 0, callsUsed: 0, forced: null, warned: false, requests: 0, usage: NO_USAGE, costUsd: 0, costUnknown: false, filesWritten: [], processes: 0,
-    applied: [], verdict: null, stoppingSince: null, steers: Parts.empty<PendingSteer>(), blocks: Parts.empty<StreamedBlock>(), calls: Parts.empty<OpenCall>(),
+    agent: input.agent,
+    session: input.session,
+    sessionAddress: input.sessionAddress,
+    address: input.address,
+    turnId: input.turnId,
+    origin: input.origin,
+    cwd: input.cwd,
+    modelWanted: input.model,
+    prepared: null,
+    startedAt: input.at,
+    attempt: 1,
+    round: 0,
+    repeats: 0,
+    retries: 0,
+    waitMs: 0,
+    callsUsed: 0,
+    forced: null,
+    warned: false,
+    requests: 0,
+    usage: NO_USAGE,
+    costUsd: 0,
+    costUnknown: false,
+    filesWritten: [],
+    processes: 0,
+    applied: [],
+    verdict: null,
+    stoppingSince: null,
+    steers: Parts.empty<PendingSteer>(),
+    blocks: Parts.empty<StreamedBlock>(),
+    calls: Parts.empty<OpenCall>(),
   }),
   initial: "preparing",
   output: ({ context }) => rounds.endOf(context),
@@ -54,11 +91,22 @@ export const turnMachine = setup({
   },
   states: {
     preparing: {
-      entry: { type: "perform", params: ({ context }) => ({ name: "prepare", driver: "prepare", request: { agent: context.agent, session: context.session, turnId: context.turnId, cwd: context.cwd, model: context.modelWanted }, repeatable: true }) },
+      entry: {
+        type: "perform",
+        params: ({ context }) => ({
+          name: "prepare",
+          driver: "prepare",
+          request: { agent: context.agent, session: context.session, turnId: context.turnId, cwd: context.cwd, model: context.modelWanted },
+          repeatable: true,
+        }),
+      },
       on: {
         "prepare.done": { target: "calling", actions: decide(rounds.prepared) },
         "prepare.failed": { target: "failed", actions: decide(rounds.failedBy) },
-        resumed: [{ guard: "prepareGone", target: "preparing", reenter: true, actions: decide(calls.lookAgain) }, { actions: decide(calls.lookAgain) }],
+        resumed: [
+          { guard: "prepareGone", target: "preparing", reenter: true, actions: decide(calls.lookAgain) },
+          { actions: decide(calls.lookAgain) },
+        ],
       },
     },
     calling: {
@@ -93,7 +141,10 @@ export const turnMachine = setup({
     },
     tools: {
       entry: decide(calls.startCalls),
-      always: [{ guard: "callsGivenUp", target: "settling" }, { guard: "allCallsDone", target: "calling" }],
+      always: [
+        { guard: "callsGivenUp", target: "settling" },
+        { guard: "allCallsDone", target: "calling" },
+      ],
       on: {
         down: { actions: decide(calls.callDown) },
         resumed: [{ guard: "mayNotResume", actions: decide(calls.refuseResume) }, { actions: decide(calls.lookAgain) }],

@@ -7,13 +7,43 @@ import { turnMachine } from "./turn.machine.ts";
 
 const ADDRESS = "/agents/ada/sessions/main/turns/turn_1";
 const SESSION = "/agents/ada/sessions/main";
-const facts: Prepared = { provider: "p", model: "m", ref: "p/m", rehearsal: false, parallel: true, maxRounds: 8, maxCalls: 20, cwd: "/w", resume: true };
+const facts: Prepared = {
+  provider: "p",
+  model: "m",
+  ref: "p/m",
+  rehearsal: false,
+  parallel: true,
+  maxRounds: 8,
+  maxCalls: 20,
+  cwd: "/w",
+  resume: true,
+};
 const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
-const call = (tool: string, more: Partial<AskedCall> = {}): AskedCall => ({ id: "m1", tool, about: "", payload: 1, preview: null, broken: null, repeatable: true, limitMs: 1000, ...more });
+const call = (tool: string, more: Partial<AskedCall> = {}): AskedCall => ({
+  id: "m1",
+  tool,
+  about: "",
+  payload: 1,
+  preview: null,
+  broken: null,
+  repeatable: true,
+  limitMs: 1000,
+  ...more,
+});
 
 class Turn extends Play {
   constructor(prepared: Partial<Prepared> = {}) {
-    super(turnMachine, { agent: "ada", session: "main", sessionAddress: SESSION, address: ADDRESS, turnId: "turn_1", origin: { kind: "human" }, cwd: null, model: null, at: 1 });
+    super(turnMachine, {
+      agent: "ada",
+      session: "main",
+      sessionAddress: SESSION,
+      address: ADDRESS,
+      turnId: "turn_1",
+      origin: { kind: "human" },
+      cwd: null,
+      model: null,
+      at: 1,
+    });
     this.send({ type: "prepare.done", name: "prepare", value: { ...facts, ...prepared }, attempt: 1 });
   }
   get context(): TurnContext {
@@ -25,18 +55,60 @@ class Turn extends Play {
   round(value: Partial<RoundValue> = {}, more: object = {}): Effect[] {
     const text = value.blocks === undefined && value.calls === undefined;
     return this.send({
-      type: "engine.done", name: "engine", attempt: 1, payloads: [ref("answer", 6), ref("json", 2)],
-      value: { blocks: text ? [{ kind: "text", blockId: "b1", payload: 0, size: 6 }] : [], calls: [], finish: value.calls ? "tools" : "stop", usage, costUsd: 0.5, model: "m", notices: [], ...value }, ...more,
+      type: "engine.done",
+      name: "engine",
+      attempt: 1,
+      payloads: [ref("answer", 6), ref("json", 2)],
+      value: {
+        blocks: text ? [{ kind: "text", blockId: "b1", payload: 0, size: 6 }] : [],
+        calls: [],
+        finish: value.calls ? "tools" : "stop",
+        usage,
+        costUsd: 0.5,
+        model: "m",
+        notices: [],
+        ...value,
+      },
+      ...more,
     });
   }
   calls(...tools: string[]): Effect[] {
     return this.round({ calls: tools.map((tool) => call(tool)) });
   }
   fails(code: string, details: object = {}, value: RoundValue | null = null): Effect[] {
-    return this.send({ type: "engine.failed", name: "engine", attempt: 1, value, error: { code, message: `${code} said`, details }, payloads: [ref("answer", 6)] });
+    return this.send({
+      type: "engine.failed",
+      name: "engine",
+      attempt: 1,
+      value,
+      error: { code, message: `${code} said`, details },
+      payloads: [ref("answer", 6)],
+    });
   }
   down(name: string, more: object = {}): Effect[] {
-    return this.send({ type: "down", address: `${ADDRESS}/calls/${name}`, birth: "1.1.1", reason: { kind: "normal" }, lost: [], output: { token: null, end: { ok: true, summary: "ok", code: null, ms: 1, filesWritten: [], changes: [], processes: 0, output: ref("json", 2), interrupted: false, known: null } }, ...more });
+    return this.send({
+      type: "down",
+      address: `${ADDRESS}/calls/${name}`,
+      birth: "1.1.1",
+      reason: { kind: "normal" },
+      lost: [],
+      output: {
+        token: null,
+        end: {
+          ok: true,
+          summary: "ok",
+          code: null,
+          ms: 1,
+          filesWritten: [],
+          changes: [],
+          processes: 0,
+          output: ref("json", 2),
+          interrupted: false,
+          known: null,
+        },
+      },
+      ...more,
+    });
   }
   resumed(cause: string, pending: string[] = [], timers: string[] = []): Effect[] {
     return this.send({ type: "resumed", cause, pending, timers });
@@ -53,7 +125,15 @@ class Turn extends Play {
 }
 
 const ref = (kind: string, size: number) => ({ id: `r${kind}`, kind, size, preview: "words" });
-const partial: RoundValue = { blocks: [{ kind: "text", blockId: "b1", payload: 0, size: 6 }], calls: [], finish: "cut", usage: null, costUsd: null, model: "m", notices: [] };
+const partial: RoundValue = {
+  blocks: [{ kind: "text", blockId: "b1", payload: 0, size: 6 }],
+  calls: [],
+  finish: "cut",
+  usage: null,
+  costUsd: null,
+  model: "m",
+  notices: [],
+};
 
 describe("a turn", () => {
   it("prepares first, then asks the model once", () => {
@@ -69,7 +149,17 @@ describe("a turn", () => {
     expect(turn.end).toMatchObject({ outcome: "completed", rounds: 1, toolCalls: 0, costUsd: 0.5, usage });
   });
   it("fails with the words of the preparation", () => {
-    const turn = new Play(turnMachine, { agent: "a", session: "s", sessionAddress: SESSION, address: ADDRESS, turnId: "t", origin: { kind: "human" }, cwd: null, model: null, at: 1 });
+    const turn = new Play(turnMachine, {
+      agent: "a",
+      session: "s",
+      sessionAddress: SESSION,
+      address: ADDRESS,
+      turnId: "t",
+      origin: { kind: "human" },
+      cwd: null,
+      model: null,
+      at: 1,
+    });
     turn.send({ type: "prepare.failed", name: "prepare", value: null, attempt: 1, error: { code: "MODEL_UNSET", message: "no model" } });
     expect(turn.snapshot.output).toMatchObject({ outcome: "failed", error: { code: "MODEL_UNSET" } });
   });

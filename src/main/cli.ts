@@ -26,9 +26,22 @@ const dependencies: CliDependencies = {
   findServer: () => findServer(home),
   serve(options) {
     const build = buildName();
-    return serve({ home, env: process.env, open: options.open, ...(options.port === undefined ? {} : { port: options.port }), ...(build === null ? {} : { build }) });
+    return serve({
+      home,
+      env: process.env,
+      open: options.open,
+      ...(options.port === undefined ? {} : { port: options.port }),
+      ...(build === null ? {} : { build }),
+    });
   },
-  startDetached: ({ port, open }) => startDetached({ program: process.execPath, args: [serverFile, ...(port === undefined ? [] : ["--port", String(port)]), ...(open ? [] : ["--no-open"])], env: process.env, logFile: join(paths.logs, "server.log"), findServer: () => findServer(home) }),
+  startDetached: ({ port, open }) =>
+    startDetached({
+      program: process.execPath,
+      args: [serverFile, ...(port === undefined ? [] : ["--port", String(port)]), ...(open ? [] : ["--no-open"])],
+      env: process.env,
+      logFile: join(paths.logs, "server.log"),
+      findServer: () => findServer(home),
+    }),
   signal(pid, signal) {
     try {
       return process.kill(pid, signal);
@@ -37,7 +50,8 @@ const dependencies: CliDependencies = {
       throw error;
     }
   },
-  openBrowser: (url) => openBrowser(url, { platform: process.platform, env: process.env, terminal: process.stdout.isTTY === true, wanted: true }),
+  openBrowser: (url) =>
+    openBrowser(url, { platform: process.platform, env: process.env, terminal: process.stdout.isTTY === true, wanted: true }),
   config: {
     path: paths.config,
     async check(file) {
@@ -66,7 +80,12 @@ const dependencies: CliDependencies = {
     startServer: (folder) => playedServer({ home: folder, serverFile, startMs: START_MS, homeId: homeIdOf(folder) }),
     checkScript: (text, file) => void readScript(text, file),
     async serveModel({ text, file, port }) {
-      const server = await createRehearsalServer({ readScript: () => Promise.resolve({ text, file }), models: () => Promise.resolve([basename(file).replace(/\.ya?ml$/, "")]), clock: systemClock, port });
+      const server = await createRehearsalServer({
+        readScript: () => Promise.resolve({ text, file }),
+        models: () => Promise.resolve([basename(file).replace(/\.ya?ml$/, "")]),
+        clock: systemClock,
+        port,
+      });
       return { url: server.baseUrl, close: () => server.close() };
     },
   },

@@ -5,8 +5,21 @@ import { join } from "node:path";
 import type { PlayedServer } from "../cli/index.ts";
 import { SomoraError } from "../protocol/errors.ts";
 
-export async function playedServer({ home, serverFile, startMs, homeId }: { home: string; serverFile: string; startMs: number; homeId: string }): Promise<PlayedServer> {
-  const child = spawn(process.execPath, [serverFile, "--port", "0", "--no-open"], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, SOMORA_HOME: home, SOMORA_PORT: "0" } });
+export async function playedServer({
+  home,
+  serverFile,
+  startMs,
+  homeId,
+}: {
+  home: string;
+  serverFile: string;
+  startMs: number;
+  homeId: string;
+}): Promise<PlayedServer> {
+  const child = spawn(process.execPath, [serverFile, "--port", "0", "--no-open"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, SOMORA_HOME: home, SOMORA_PORT: "0" },
+  });
   const url = await ready(child, startMs);
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {

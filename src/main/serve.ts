@@ -16,7 +16,8 @@ export async function serve(options: ServeOptions): Promise<number> {
   let somora: Somora;
   try {
     somora = await (options.wire ?? openSomora)({
-      home, env,
+      home,
+      env,
       ...(port === undefined ? {} : { port }),
       ...(build === undefined ? {} : { build }),
       fatal: (reason) => {
@@ -33,8 +34,12 @@ export async function serve(options: ServeOptions): Promise<number> {
   // Before it says that it serves: who reads that may ask it to stop at once.
   const signalled = untilSignal();
   process.stdout.write(`ready ${somora.url}\nopen ${pairing}\n`);
-  if (somora.runtime.kernel.held) process.stderr.write("The last three starts died within a minute, so running turns are held. Look at the log, then let them go on with `somora resume /`.\n");
-  if (somora.settings.listen().host !== "127.0.0.1" && somora.settings.listen().host !== "localhost") process.stderr.write(`The server listens on ${somora.settings.listen().host}: other machines can reach it. The key protects it.\n`);
+  if (somora.runtime.kernel.held)
+    process.stderr.write(
+      "The last three starts died within a minute, so running turns are held. Look at the log, then let them go on with `somora resume /`.\n",
+    );
+  if (somora.settings.listen().host !== "127.0.0.1" && somora.settings.listen().host !== "localhost")
+    process.stderr.write(`The server listens on ${somora.settings.listen().host}: other machines can reach it. The key protects it.\n`);
   await openBrowser(pairing, { platform: process.platform, env, terminal: process.stdout.isTTY === true, wanted: options.open });
   await signalled;
   process.stderr.write("drains; once more ends at once\n");

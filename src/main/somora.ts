@@ -48,10 +48,21 @@ export interface Somora {
 }
 
 export async function openSomora(options: SomoraOptions): Promise<Somora> {
-  const settings = await openSettings({ home: options.home, env: options.env, shippedRehearsals: join(packageFolder, "rehearsals"), overrides: { ...(options.host === undefined ? {} : { host: options.host }), ...(options.port === undefined ? {} : { port: options.port }) } });
+  const settings = await openSettings({
+    home: options.home,
+    env: options.env,
+    shippedRehearsals: join(packageFolder, "rehearsals"),
+    overrides: {
+      ...(options.host === undefined ? {} : { host: options.host }),
+      ...(options.port === undefined ? {} : { port: options.port }),
+    },
+  });
   const { paths } = settings;
   await Promise.all([paths.run, paths.logs, paths.audit].map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
-  const lock = await acquireHomeLock(paths.home, { ...(options.build === undefined ? {} : { build: options.build }), ...(options.env["XDG_RUNTIME_DIR"] === undefined ? {} : { runtimeFolder: options.env["XDG_RUNTIME_DIR"] }) });
+  const lock = await acquireHomeLock(paths.home, {
+    ...(options.build === undefined ? {} : { build: options.build }),
+    ...(options.env["XDG_RUNTIME_DIR"] === undefined ? {} : { runtimeFolder: options.env["XDG_RUNTIME_DIR"] }),
+  });
   try {
     return await serve(options, settings, lock);
   } catch (error) {
@@ -72,7 +83,13 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
 
   const journal = options.journal ?? createDuckdbJournal({ folder: paths.store, now: () => systemClock.now() });
   const host = createToolHost({ home: paths.home, clock: systemClock, environment: process.env });
-  const tools = createToolRoom({ settings, clock: systemClock, host, docsFolder: join(packageFolder, "docs"), log: (line, fields) => log.write("info", `${line} ${JSON.stringify(fields)}`) });
+  const tools = createToolRoom({
+    settings,
+    clock: systemClock,
+    host,
+    docsFolder: join(packageFolder, "docs"),
+    log: (line, fields) => log.write("info", `${line} ${JSON.stringify(fields)}`),
+  });
   const engines: Record<string, Engine> = {
     rehearsal: createRehearsalEngine({ readScript: (name) => readScriptFile(paths.rehearsals, name), clock: systemClock }),
     "openai-compatible": createOpenAiCompatibleEngine({ provider: (name) => settings.provider(name), clock: systemClock }),
@@ -117,16 +134,35 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
   for (const error of settings.status().errors) log.write("error", `config: ${error.message}`);
 
   const handles: Handles = {
-    chat: runtime.chat, team: runtime.team, actors: runtime.actors, models: runtime.models, tools: runtime.tools, usage: runtime.usage, watch: runtime.watch,
+    chat: runtime.chat,
+    team: runtime.team,
+    actors: runtime.actors,
+    models: runtime.models,
+    tools: runtime.tools,
+    usage: runtime.usage,
+    watch: runtime.watch,
     config: { status: () => settings.status(), reload: () => settings.reload() },
     version: { version, epoch: runtime.kernel.epoch, startedAt: systemClock.now() },
   };
   const address = settings.listen();
-  const app = createApp(handles, { key: settings.key, listenHost: address.host, homeId: homeIdOf(paths.home).slice(0, 8), ui: join(packageFolder, "dist", "ui"), generation: generationFile(join(paths.run, "cookie-generation")), log: (line, cause) => log.write("error", `${line}: ${words(cause)}`) });
+  const app = createApp(handles, {
+    key: settings.key,
+    listenHost: address.host,
+    homeId: homeIdOf(paths.home).slice(0, 8),
+    ui: join(packageFolder, "dist", "ui"),
+    generation: generationFile(join(paths.run, "cookie-generation")),
+    log: (line, cause) => log.write("error", `${line}: ${words(cause)}`),
+  });
   const hub = createHub(handles, { log: (line, cause) => log.write("error", `${line}: ${words(cause)}`) });
   let door: Door;
   try {
-    door = await listen({ app, hub, host: address.host, port: address.port, log: (line, cause) => log.write("warn", `${line}: ${words(cause)}`) });
+    door = await listen({
+      app,
+      hub,
+      host: address.host,
+      port: address.port,
+      log: (line, cause) => log.write("warn", `${line}: ${words(cause)}`),
+    });
   } catch (error) {
     runtime.close();
     await journal.close();
@@ -134,7 +170,10 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
   }
   await lock.setAddress(door.url);
   const housekeeping = keepHouse(settings, journal, () => host.sweep(), log);
-  log.write("info", `serves ${paths.home} at ${door.url}, epoch ${runtime.kernel.epoch}${starts.hold ? ", turns held after three bad starts" : ""}`);
+  log.write(
+    "info",
+    `serves ${paths.home} at ${door.url}, epoch ${runtime.kernel.epoch}${starts.hold ? ", turns held after three bad starts" : ""}`,
+  );
 
   let stopping: Promise<void> | null = null;
   return {
@@ -186,7 +225,11 @@ const prepareHistory: PrepareHistory = (messages, tools, model) => {
   const fitted = fitContext(repaired.messages, tools, model.contextWindow, model.maxTokens);
   if (fitted === "full") return "full";
   const notices = repaired.repairs.map(({ kind, text }) => ({ kind: "history_repaired", text: `${kind}: ${text}` }));
-  if (fitted.shortened > 0) notices.push({ kind: "context_trimmed", text: `${fitted.shortened} old tool results were shortened so that the conversation fits ${model.ref}.` });
+  if (fitted.shortened > 0)
+    notices.push({
+      kind: "context_trimmed",
+      text: `${fitted.shortened} old tool results were shortened so that the conversation fits ${model.ref}.`,
+    });
   return { messages: fitted.messages, notices };
 };
 
@@ -216,7 +259,8 @@ async function projectRules(folder: string): Promise<{ file: string; text: strin
 
 async function checkFolder(path: string): Promise<void> {
   const found = isAbsolute(path) ? await stat(path).catch(() => null) : null;
-  if (!found?.isDirectory()) throw new SomoraError("FOLDER_INVALID", `"${path}" is no existing folder.`, { hint: "Give an absolute path to a folder that exists." });
+  if (!found?.isDirectory())
+    throw new SomoraError("FOLDER_INVALID", `"${path}" is no existing folder.`, { hint: "Give an absolute path to a folder that exists." });
 }
 
 function words(cause: unknown): string {

@@ -6,7 +6,11 @@ import type { Json } from "../protocol/json.ts";
 import type { ModelInfo } from "../protocol/model.ts";
 import type { Usage } from "../protocol/usage.ts";
 
-export interface ToolSpec { name: string; description: string; inputSchema: Json }
+export interface ToolSpec {
+  name: string;
+  description: string;
+  inputSchema: Json;
+}
 
 /** The conversation as a model gets it, already repaired (P8): each call has exactly one result right behind it. */
 export type ChatMessage =
@@ -78,7 +82,11 @@ export class EngineError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly partial: RoundResult | undefined;
 
-  constructor(code: string, message: string, more: { hint?: string; retryable?: boolean; retryAfterMs?: number; partial?: RoundResult; cause?: unknown } = {}) {
+  constructor(
+    code: string,
+    message: string,
+    more: { hint?: string; retryable?: boolean; retryAfterMs?: number; partial?: RoundResult; cause?: unknown } = {},
+  ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = "EngineError";
     this.code = code;

@@ -39,10 +39,18 @@ export interface ChatHandle {
   abort(request: { agent: string; session: string; turnId?: string; children?: boolean }): Promise<AbortAnswer>;
   takeBack(turnId: string): Promise<{ removed: true; text: string; attachments: Json[] }>;
   steerQueued(turnId: string): Promise<SendAnswer>;
-  history(query: { agent: string; session: string; before?: number; limit: number }): Promise<{ rows: HistoryRow[]; hasMore: boolean; oldestSeq: number | null; newestSeq: number | null }>;
+  history(query: {
+    agent: string;
+    session: string;
+    before?: number;
+    limit: number;
+  }): Promise<{ rows: HistoryRow[]; hasMore: boolean; oldestSeq: number | null; newestSeq: number | null }>;
   /** One whole row, outputs not shortened. */
   row(agent: string, session: string, seq: number): Promise<HistoryRow>;
-  work(agent: string, session: string): Promise<{ active: JsonObject | null; queued: QueueEntry[]; pendingWakes: Json[]; children: Json[] }>;
+  work(
+    agent: string,
+    session: string,
+  ): Promise<{ active: JsonObject | null; queued: QueueEntry[]; pendingWakes: Json[]; children: Json[] }>;
 }
 
 export interface TeamHandle {
@@ -73,7 +81,9 @@ export interface StopAnswer {
 
 export interface ActorsHandle {
   list(under?: string): ActorView[];
-  get(address: string): { actor: ActorView; context: Json; watches: string[]; watchers: string[]; timers: { id: string; at: number }[]; queue: number } | null;
+  get(
+    address: string,
+  ): { actor: ActorView; context: Json; watches: string[]; watchers: string[]; timers: { id: string; at: number }[]; queue: number } | null;
   story(address: string, limit: number): Promise<StoryStep[]>;
   stop(address: string, reason?: string): Promise<StopAnswer>;
   resume(address: string): Promise<void>;
@@ -82,9 +92,18 @@ export interface ActorsHandle {
 export interface ModelsHandle {
   list(): ModelInfo[];
   /** One real message; says which model answered. */
-  test(ref: string): Promise<{ ok: boolean; model?: string; text?: string; ms: number; error?: { code: string; message: string; hint?: string } }>;
+  test(
+    ref: string,
+  ): Promise<{ ok: boolean; model?: string; text?: string; ms: number; error?: { code: string; message: string; hint?: string } }>;
   /** Writes config.yaml (comments kept) and somora.env; returns the references that are new. `models` empty: asks the server what it has. */
-  addProvider(request: { baseUrl: string; name?: string; models?: string[]; keyEnv?: string; key?: string; agent?: string }): Promise<{ provider: string; refs: string[]; agent?: string }>;
+  addProvider(request: {
+    baseUrl: string;
+    name?: string;
+    models?: string[];
+    keyEnv?: string;
+    key?: string;
+    agent?: string;
+  }): Promise<{ provider: string; refs: string[]; agent?: string }>;
   /** Local servers on loopback that answer, and keys seen in the environment (names only). */
   find(): Promise<{ servers: { baseUrl: string; kind: string; models: string[] }[]; keys: string[] }>;
 }

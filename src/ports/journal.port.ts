@@ -60,7 +60,11 @@ export interface LedgerSum {
   model: string | null;
   /** `YYYY-MM-DD`, the server's time zone. */
   day: string | null;
-  input: number; output: number; cacheRead: number; cacheWrite: number; reasoning: number;
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  reasoning: number;
   /** Null when nothing priced was in it. */
   costUsd: number | null;
   /** Rows whose cost is not known. */

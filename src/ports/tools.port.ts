@@ -3,10 +3,20 @@ import type { Json, JsonObject } from "../protocol/json.ts";
 import type { ToolOutput } from "../protocol/history.ts";
 import type { ToolSpec } from "./engine.port.ts";
 
-export interface ToolListing extends ToolSpec { toolset: string; maxResultSizeChars: number }
+export interface ToolListing extends ToolSpec {
+  toolset: string;
+  maxResultSizeChars: number;
+}
 
 /** A file a call changed, kept as it was before, under `agents/<agent>/changes/`. */
-export interface FileChange { id: string; path: string; kind: "created" | "changed"; added: number; removed: number; diff: string }
+export interface FileChange {
+  id: string;
+  path: string;
+  kind: "created" | "changed";
+  added: number;
+  removed: number;
+  diff: string;
+}
 
 export interface ToolCallRequest {
   tool: string;
@@ -44,10 +54,7 @@ export interface ToolCallResult {
   aborted?: boolean;
 }
 
-export type ToolRecovery =
-  | { kind: "done"; result: ToolCallResult }
-  | { kind: "not-started" }
-  | { kind: "unknown"; known: JsonObject };
+export type ToolRecovery = { kind: "done"; result: ToolCallResult } | { kind: "not-started" } | { kind: "unknown"; known: JsonObject };
 
 export interface ToolRoom {
   /** All registered, whatever their gating. */

@@ -53,7 +53,10 @@ export interface CrashReport {
   event?: string;
 }
 
-export interface SendEffect { to: Address; event: MessageEvent }
+export interface SendEffect {
+  to: Address;
+  event: MessageEvent;
+}
 export interface SpawnEffect {
   /** Last segment(s) of the address below `under` (default: the actor itself). May hold a fixed middle: `turns/turn_1`. */
   name: string;
@@ -66,8 +69,14 @@ export interface SpawnEffect {
   watch?: boolean;
 }
 /** `remove`: a permanent actor goes for good instead of being suspended. */
-export interface StopEffect { address: Address; reason: Omit<StopReason, "scope">; remove?: boolean }
-export interface WatchEffect { address: Address }
+export interface StopEffect {
+  address: Address;
+  reason: Omit<StopReason, "scope">;
+  remove?: boolean;
+}
+export interface WatchEffect {
+  address: Address;
+}
 export interface TimerSetEffect {
   id: string;
   event: MessageEvent;
@@ -77,9 +86,20 @@ export interface TimerSetEffect {
   /** At a restart, when its time has passed: `fire` (default), start its full time anew, or drop it. */
   overdue?: "fire" | "restart" | "drop";
 }
-export interface TimerCancelEffect { id: string }
-export interface ReplyEffect { token: Token; value: Json }
-export interface RefuseEffect { token: Token; code: string; message: string; hint?: string; details?: JsonObject }
+export interface TimerCancelEffect {
+  id: string;
+}
+export interface ReplyEffect {
+  token: Token;
+  value: Json;
+}
+export interface RefuseEffect {
+  token: Token;
+  code: string;
+  message: string;
+  hint?: string;
+  details?: JsonObject;
+}
 /** A row with the commit. `session` names whose history it joins; the kernel gives the number. */
 export interface RecordEffect {
   kind: string;
@@ -99,10 +119,20 @@ export interface PerformEffect {
   cleanup?: boolean;
 }
 /** Data into work that runs: a steering message, an answer. Lost when the work has ended. */
-export interface TellEffect { name: string; data: JsonObject }
-export interface AbortEffect { name: string; reason?: string }
+export interface TellEffect {
+  name: string;
+  data: JsonObject;
+}
+export interface AbortEffect {
+  name: string;
+  reason?: string;
+}
 /** A fact for watchers, told after the commit. */
-export interface PublishEffect { topic: string; type: string; data: JsonObject }
+export interface PublishEffect {
+  topic: string;
+  type: string;
+  data: JsonObject;
+}
 
 export type Effect =
   | { type: "send"; params: SendEffect }

@@ -60,7 +60,11 @@ export const ERRORS = {
   PORT_TAKEN: { status: 409, when: "The port is taken; which and what else to do is named.", again: true },
   STORE_UNREADABLE: { status: 500, when: "The store file does not open; its bytes were kept aside.", again: false },
   // configuration
-  CONFIG_INVALID: { status: 400, when: "A configuration file does not fit its schema: file, line, key, value, allowed, nearest.", again: false },
+  CONFIG_INVALID: {
+    status: 400,
+    when: "A configuration file does not fit its schema: file, line, key, value, allowed, nearest.",
+    again: false,
+  },
   CONFIG_UNREADABLE: { status: 400, when: "A configuration file cannot be read.", again: false },
   // models
   MODEL_UNSET: { status: 409, when: "The agent names no model; the configured ones are listed.", again: false },
@@ -76,7 +80,11 @@ export const ERRORS = {
   CONTEXT_FULL: { status: 409, when: "The conversation does not fit the model's window, even with tool results shortened.", again: false },
   REHEARSAL_INVALID: { status: 400, when: "A rehearsal script does not fit its schema; file and line are named.", again: false },
   REHEARSAL_NO_ANSWER: { status: 409, when: "A rehearsal has no entry for this message, or no round left.", again: false },
-  INTERRUPTED: { status: 409, when: "The server died while it ran and `server.resumeAfterRestart` is off, or its outcome is unknown.", again: true },
+  INTERRUPTED: {
+    status: 409,
+    when: "The server died while it ran and `server.resumeAfterRestart` is off, or its outcome is unknown.",
+    again: true,
+  },
   // tools
   TOOL_UNKNOWN: { status: 404, when: "No tool of that name; close names are given.", again: false },
   TOOL_DENIED: { status: 403, when: "The agent's rules hide the tool.", again: false },
@@ -86,7 +94,11 @@ export const ERRORS = {
   TOOL_TIMEOUT: { status: 504, when: "The call ran past its time limit and was ended.", again: true },
   TOOL_FAILED: { status: 500, when: "The tool failed; the reason is given.", again: true },
   TOOL_CANCELLED: { status: 409, when: "The call was stopped before it ended.", again: false },
-  TOOL_INTERRUPTED: { status: 409, when: "The server died while the call ran; its outcome is unknown and it was not repeated.", again: false },
+  TOOL_INTERRUPTED: {
+    status: 409,
+    when: "The server died while the call ran; its outcome is unknown and it was not repeated.",
+    again: false,
+  },
   TOOL_LIMIT: { status: 429, when: "The turn's limit of tool calls is used up.", again: false },
   PATH_DENIED: { status: 403, when: "The path policy refuses the path; the rule is named.", again: false },
   FILE_NOT_FOUND: { status: 404, when: "No such file; close names are given.", again: false },

@@ -5,7 +5,6 @@
 import { z } from "zod";
 import { actorViewSchema } from "./actor-view.ts";
 import { errorBodySchema, historyRowSchema, originSchema, outcomeSchema } from "./history.ts";
-import { queueEntrySchema } from "./turn.ts";
 import { usageSchema } from "./usage.ts";
 
 const turn = { turnId: z.string() };
@@ -16,9 +15,23 @@ export const sessionFrames = {
   "turn.queued": z.object({ ...turn, position: z.number().int(), text: z.string(), origin: originSchema, at: z.number().int().optional() }),
   "turn.moved": z.object({ ...turn, position: z.number().int() }),
   "turn.removed": z.object({ ...turn, by: z.string().optional() }),
-  "turn.started": z.object({ ...turn, origin: originSchema, model: z.string(), provider: z.string().optional(), attempt: z.number().int().positive(), rehearsal: z.boolean().optional() }),
+  "turn.started": z.object({
+    ...turn,
+    origin: originSchema,
+    model: z.string(),
+    provider: z.string().optional(),
+    attempt: z.number().int().positive(),
+    rehearsal: z.boolean().optional(),
+  }),
   /** What the turn does now: `preparing`, `calling`, `tools`, `waiting` (429), `settling`; `until`: when a wait ends. */
-  "turn.state": z.object({ ...turn, state: z.string(), round: z.number().int(), maxRounds: z.number().int().optional(), until: z.number().optional(), why: z.string().optional() }),
+  "turn.state": z.object({
+    ...turn,
+    state: z.string(),
+    round: z.number().int(),
+    maxRounds: z.number().int().optional(),
+    until: z.number().optional(),
+    why: z.string().optional(),
+  }),
   "text.start": z.object({ ...block, attempt: z.number().int() }),
   "text.delta": z.object({ ...block, offset: z.number().int(), text: z.string() }),
   "text.end": z.object(block),
@@ -29,13 +42,33 @@ export const sessionFrames = {
   "thinking.end": z.object(block),
   "call.started": z.object({ ...turn, callId: z.string(), tool: z.string(), input: z.json(), limitMs: z.number().optional() }),
   "call.progress": z.looseObject({ ...turn, callId: z.string(), text: z.string().optional() }),
-  "call.settled": z.object({ ...turn, callId: z.string(), ok: z.boolean(), summary: z.string(), ms: z.number(), code: z.string().optional() }),
+  "call.settled": z.object({
+    ...turn,
+    callId: z.string(),
+    ok: z.boolean(),
+    summary: z.string(),
+    ms: z.number(),
+    code: z.string().optional(),
+  }),
   "steer.accepted": z.object({ steerId: z.string(), text: z.string(), after: z.string().optional() }),
   "steer.applied": z.object({ steerId: z.string(), appliedTo: z.string() }),
   notice: z.looseObject({ kind: z.string(), turnId: z.string().optional(), text: z.string().optional() }),
   "model.fallback": z.looseObject({ turnId: z.string() }),
-  "session.changed": z.looseObject({ model: z.string().nullable().optional(), title: z.string().nullable().optional(), held: z.boolean().optional(), parked: z.string().nullable().optional(), by: z.string().optional() }),
-  "turn.settled": z.object({ ...turn, outcome: outcomeSchema, outcomeReason: z.string().optional(), usage: usageSchema, costUsd: z.number().nullable(), error: errorBodySchema.optional() }),
+  "session.changed": z.looseObject({
+    model: z.string().nullable().optional(),
+    title: z.string().nullable().optional(),
+    held: z.boolean().optional(),
+    parked: z.string().nullable().optional(),
+    by: z.string().optional(),
+  }),
+  "turn.settled": z.object({
+    ...turn,
+    outcome: outcomeSchema,
+    outcomeReason: z.string().optional(),
+    usage: usageSchema,
+    costUsd: z.number().nullable(),
+    error: errorBodySchema.optional(),
+  }),
   /**
    * A committed history row. When the text of an answer or a thought already went out as a block of this topic, `data.text`
    * is empty and `fromBlock` true: the fold takes the block's text. Tool outputs are shown up to 4,000 characters
@@ -62,7 +95,19 @@ export const agentLineSchema = z.object({
   rehearsal: z.boolean(),
   /** Why it cannot answer (folder gone, agent.yaml invalid), in words. */
   problem: z.string().nullable(),
-  sessions: z.array(z.object({ slug: z.string(), title: z.string().nullable(), createdAt: z.number(), lastAt: z.number(), newestSeq: z.number().int(), state: z.string(), queued: z.number().int(), parked: z.string().nullable(), cwd: z.string().nullable() })),
+  sessions: z.array(
+    z.object({
+      slug: z.string(),
+      title: z.string().nullable(),
+      createdAt: z.number(),
+      lastAt: z.number(),
+      newestSeq: z.number().int(),
+      state: z.string(),
+      queued: z.number().int(),
+      parked: z.string().nullable(),
+      cwd: z.string().nullable(),
+    }),
+  ),
 });
 export type AgentLine = z.infer<typeof agentLineSchema>;
 export const agentsFrames = { "agents.changed": z.object({ agents: z.array(agentLineSchema), gone: z.array(z.string()) }) } as const;
@@ -74,7 +119,20 @@ export const serverLineSchema = z.object({
   home: z.string(),
   draining: z.boolean(),
   store: z.object({ state: z.enum(["ok", "stalled"]), since: z.number(), reason: z.string().nullable() }),
-  config: z.object({ valid: z.boolean(), errors: z.array(z.object({ file: z.string(), line: z.number(), key: z.string(), value: z.json(), allowed: z.string(), near: z.string().nullable(), message: z.string() })) }),
+  config: z.object({
+    valid: z.boolean(),
+    errors: z.array(
+      z.object({
+        file: z.string(),
+        line: z.number(),
+        key: z.string(),
+        value: z.json(),
+        allowed: z.string(),
+        near: z.string().nullable(),
+        message: z.string(),
+      }),
+    ),
+  }),
   /** Turns held after three starts that died within a minute. */
   held: z.boolean(),
   todayUsd: z.number().nullable(),
@@ -84,7 +142,6 @@ export type ServerLine = z.infer<typeof serverLineSchema>;
 export const serverFrames = { "server.changed": serverLineSchema } as const;
 export type ServerFrame = { type: "server.changed"; data: ServerLine };
 
-export const frameSchema = z.object({ topic: z.string(), seq: z.string(), at: z.number(), type: z.string(), data: z.json() });
 /** What the server sends: a numbered frame, a snapshot, or (without topic) an answer to an op. */
 export type Frame = { topic: string; seq: string; at: number; type: string; data: unknown };
 
@@ -95,4 +152,3 @@ export const clientOpSchema = z.discriminatedUnion("op", [
 ]);
 export type ClientOp = z.infer<typeof clientOpSchema>;
 
-export { queueEntrySchema };

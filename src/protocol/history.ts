@@ -23,11 +23,70 @@ export type ToolOutput = z.infer<typeof toolOutputSchema>;
 const base = { seq: z.number().int().positive(), at: z.number().int(), turnId: z.string().nullable() };
 
 export const historyRowSchema = z.discriminatedUnion("kind", [
-  z.object({ ...base, kind: z.literal("user_message"), data: z.object({ text: z.string(), origin: originSchema, steer: z.boolean().optional(), steerId: z.string().optional(), attachments: z.array(z.json()).optional() }) }),
-  z.object({ ...base, kind: z.literal("assistant_message"), data: z.object({ text: z.string(), attempt: z.number().int().positive(), blockId: z.string(), round: z.number().int(), interrupted: z.boolean().optional(), superseded: z.boolean().optional(), model: z.string().optional() }) }),
-  z.object({ ...base, kind: z.literal("thinking"), data: z.object({ text: z.string(), attempt: z.number().int().positive(), blockId: z.string(), round: z.number().int(), interrupted: z.boolean().optional(), superseded: z.boolean().optional(), ms: z.number().optional() }) }),
-  z.object({ ...base, kind: z.literal("tool_call"), data: z.object({ callId: z.string(), tool: z.string(), input: z.json(), round: z.number().int(), modelCallId: z.string().optional(), broken: z.object({ kind: z.enum(["cut", "malformed"]), error: z.string(), raw: z.string() }).optional() }) }),
-  z.object({ ...base, kind: z.literal("tool_result"), data: z.object({ callId: z.string(), ok: z.boolean(), output: z.json(), summary: z.string().optional(), code: z.string().optional(), changes: z.array(z.json()).optional(), ms: z.number().optional(), interrupted: z.boolean().optional(), shortened: z.object({ chars: z.number(), shown: z.number() }).optional() }) }),
+  z.object({
+    ...base,
+    kind: z.literal("user_message"),
+    data: z.object({
+      text: z.string(),
+      origin: originSchema,
+      steer: z.boolean().optional(),
+      steerId: z.string().optional(),
+      attachments: z.array(z.json()).optional(),
+    }),
+  }),
+  z.object({
+    ...base,
+    kind: z.literal("assistant_message"),
+    data: z.object({
+      text: z.string(),
+      attempt: z.number().int().positive(),
+      blockId: z.string(),
+      round: z.number().int(),
+      interrupted: z.boolean().optional(),
+      superseded: z.boolean().optional(),
+      model: z.string().optional(),
+    }),
+  }),
+  z.object({
+    ...base,
+    kind: z.literal("thinking"),
+    data: z.object({
+      text: z.string(),
+      attempt: z.number().int().positive(),
+      blockId: z.string(),
+      round: z.number().int(),
+      interrupted: z.boolean().optional(),
+      superseded: z.boolean().optional(),
+      ms: z.number().optional(),
+    }),
+  }),
+  z.object({
+    ...base,
+    kind: z.literal("tool_call"),
+    data: z.object({
+      callId: z.string(),
+      tool: z.string(),
+      input: z.json(),
+      round: z.number().int(),
+      modelCallId: z.string().optional(),
+      broken: z.object({ kind: z.enum(["cut", "malformed"]), error: z.string(), raw: z.string() }).optional(),
+    }),
+  }),
+  z.object({
+    ...base,
+    kind: z.literal("tool_result"),
+    data: z.object({
+      callId: z.string(),
+      ok: z.boolean(),
+      output: z.json(),
+      summary: z.string().optional(),
+      code: z.string().optional(),
+      changes: z.array(z.json()).optional(),
+      ms: z.number().optional(),
+      interrupted: z.boolean().optional(),
+      shortened: z.object({ chars: z.number(), shown: z.number() }).optional(),
+    }),
+  }),
   z.object({ ...base, kind: z.literal("notice"), data: z.looseObject({ kind: z.string(), text: z.string().optional() }) }),
   z.object({
     ...base,

@@ -29,11 +29,6 @@ export function parentOf(address: Address): Address | null {
   return (cut === 0 ? "/" : address.slice(0, cut)) as Address;
 }
 
-/** The last segment; `/` for the root. */
-export function lastSegment(address: Address): string {
-  return address === "/" ? "/" : address.slice(address.lastIndexOf("/") + 1);
-}
-
 /** True when `address` is `scope` or lies below it. */
 export function isWithin(address: Address, scope: Address): boolean {
   return scope === "/" || address === scope || address.startsWith(`${scope}/`);
@@ -44,7 +39,8 @@ export const SESSION_SLUG = /^[A-Za-z0-9_-]+$/;
 
 export const agentAddress = (agent: string): Address => `/agents/${agent}` as Address;
 export const sessionAddress = (agent: string, session: string): Address => `/agents/${agent}/sessions/${session}` as Address;
-export const turnAddress = (agent: string, session: string, turn: string): Address => `/agents/${agent}/sessions/${session}/turns/${turn}` as Address;
+export const turnAddress = (agent: string, session: string, turn: string): Address =>
+  `/agents/${agent}/sessions/${session}/turns/${turn}` as Address;
 
 /** The agent and session an address lies in, as far as it lies in one. */
 export function placeOf(address: Address): { agent?: string; session?: string } {

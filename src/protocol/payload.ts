@@ -21,7 +21,10 @@ export interface PayloadRef {
 const PREVIEW = 160;
 
 export function previewOf(text: string): string {
-  const folded = text.slice(0, PREVIEW * 4).replace(/\s+/gu, " ").trim();
+  const folded = text
+    .slice(0, PREVIEW * 4)
+    .replace(/\s+/gu, " ")
+    .trim();
   const characters = [...folded];
   return characters.length > PREVIEW ? `${characters.slice(0, PREVIEW - 1).join("")}…` : folded;
 }

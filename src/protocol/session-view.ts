@@ -44,7 +44,11 @@ export interface ActiveTurn {
   blocks: BlockView[];
   calls: CallView[];
 }
-export interface SteerView { steerId: string; text: string; after: string | null }
+export interface SteerView {
+  steerId: string;
+  text: string;
+  after: string | null;
+}
 export interface SessionView {
   agent: string;
   session: string;
@@ -66,7 +70,24 @@ export interface SessionView {
 }
 
 export function emptySessionView(agent: string, session: string): SessionView {
-  return { agent, session, rows: [], oldestSeq: null, hasMore: false, active: null, queue: [], steers: [], questions: [], model: null, title: null, held: false, parked: null, cwd: null, usage: null, lastCostUsd: null };
+  return {
+    agent,
+    session,
+    rows: [],
+    oldestSeq: null,
+    hasMore: false,
+    active: null,
+    queue: [],
+    steers: [],
+    questions: [],
+    model: null,
+    title: null,
+    held: false,
+    parked: null,
+    cwd: null,
+    usage: null,
+    lastCostUsd: null,
+  };
 }
 
 function withActive(view: SessionView, turnId: string, change: (active: ActiveTurn) => ActiveTurn): SessionView {
@@ -84,12 +105,18 @@ function withBlock(view: SessionView, turnId: string, blockId: string, change: (
 }
 
 function withCall(view: SessionView, turnId: string, callId: string, change: (call: CallView) => CallView): SessionView {
-  return withActive(view, turnId, (active) => ({ ...active, calls: active.calls.map((call) => (call.callId === callId ? change(call) : call)) }));
+  return withActive(view, turnId, (active) => ({
+    ...active,
+    calls: active.calls.map((call) => (call.callId === callId ? change(call) : call)),
+  }));
 }
 
 function openBlock(view: SessionView, kind: "text" | "thinking", data: { turnId: string; blockId: string; attempt: number }): SessionView {
   const block: BlockView = { blockId: data.blockId, kind, attempt: data.attempt, text: "", offset: 0, open: true };
-  return withActive(view, data.turnId, (active) => ({ ...active, blocks: [...active.blocks.filter((other) => other.blockId !== data.blockId), block] }));
+  return withActive(view, data.turnId, (active) => ({
+    ...active,
+    blocks: [...active.blocks.filter((other) => other.blockId !== data.blockId), block],
+  }));
 }
 
 /** Appends at `offset`; what is there already is not appended again, so a repeated delta changes nothing. */
@@ -125,17 +152,34 @@ export function foldSession(view: SessionView, frame: SessionFrame, at: number):
     case "turn.queued": {
       const { turnId, position, text, origin } = frame.data;
       if (view.queue.some((entry) => entry.turnId === turnId)) return view;
-      return { ...view, queue: [...view.queue, { turnId, position, origin, preview: text, at: frame.data.at ?? at }].sort((a, b) => a.position - b.position) };
+      return {
+        ...view,
+        queue: [...view.queue, { turnId, position, origin, preview: text, at: frame.data.at ?? at }].sort(
+          (a, b) => a.position - b.position,
+        ),
+      };
     }
     case "turn.moved":
-      return { ...view, queue: view.queue.map((entry) => (entry.turnId === frame.data.turnId ? { ...entry, position: frame.data.position } : entry)).sort((a, b) => a.position - b.position) };
+      return {
+        ...view,
+        queue: view.queue
+          .map((entry) => (entry.turnId === frame.data.turnId ? { ...entry, position: frame.data.position } : entry))
+          .sort((a, b) => a.position - b.position),
+      };
     case "turn.removed":
-      return { ...view, queue: view.queue.filter((entry) => entry.turnId !== frame.data.turnId), steers: view.steers.filter((steer) => steer.steerId !== frame.data.turnId) };
+      return {
+        ...view,
+        queue: view.queue.filter((entry) => entry.turnId !== frame.data.turnId),
+        steers: view.steers.filter((steer) => steer.steerId !== frame.data.turnId),
+      };
     case "turn.started": {
       const { turnId, origin, model, attempt, rehearsal } = frame.data;
       const before = view.active?.turnId === turnId ? view.active : null;
       const active: ActiveTurn = {
-        turnId, origin, model, attempt,
+        turnId,
+        origin,
+        model,
+        attempt,
         rehearsal: rehearsal ?? false,
         state: before?.state ?? "preparing",
         round: before?.round ?? 0,
@@ -149,7 +193,14 @@ export function foldSession(view: SessionView, frame: SessionFrame, at: number):
       return { ...view, active, queue: view.queue.filter((entry) => entry.turnId !== turnId) };
     }
     case "turn.state":
-      return withActive(view, frame.data.turnId, (active) => ({ ...active, state: frame.data.state, round: frame.data.round, maxRounds: frame.data.maxRounds ?? active.maxRounds, until: frame.data.until ?? null, why: frame.data.why ?? null }));
+      return withActive(view, frame.data.turnId, (active) => ({
+        ...active,
+        state: frame.data.state,
+        round: frame.data.round,
+        maxRounds: frame.data.maxRounds ?? active.maxRounds,
+        until: frame.data.until ?? null,
+        why: frame.data.why ?? null,
+      }));
     case "text.start":
       return openBlock(view, "text", frame.data);
     case "thinking.start":
@@ -161,27 +212,46 @@ export function foldSession(view: SessionView, frame: SessionFrame, at: number):
     case "thinking.end":
       return withBlock(view, frame.data.turnId, frame.data.blockId, (block) => ({ ...block, open: false }));
     case "text.reset":
-      return withActive(view, frame.data.turnId, (active) => ({ ...active, blocks: active.blocks.filter((block) => block.blockId !== frame.data.blockId) }));
+      return withActive(view, frame.data.turnId, (active) => ({
+        ...active,
+        blocks: active.blocks.filter((block) => block.blockId !== frame.data.blockId),
+      }));
     case "call.started": {
       const { turnId, callId, tool, input, limitMs } = frame.data;
       return withActive(view, turnId, (active) => {
         if (active.calls.some((call) => call.callId === callId)) return active;
-        return { ...active, calls: [...active.calls, { callId, tool, input, startedAt: at, ...(limitMs === undefined ? {} : { limitMs }) }] };
+        return {
+          ...active,
+          calls: [...active.calls, { callId, tool, input, startedAt: at, ...(limitMs === undefined ? {} : { limitMs }) }],
+        };
       });
     }
     case "call.progress":
-      return withCall(view, frame.data.turnId, frame.data.callId, (call) => (frame.data.text === undefined ? call : { ...call, progress: frame.data.text }));
+      return withCall(view, frame.data.turnId, frame.data.callId, (call) =>
+        frame.data.text === undefined ? call : { ...call, progress: frame.data.text },
+      );
     case "call.settled": {
       const { ok, summary, ms, code } = frame.data;
-      return withCall(view, frame.data.turnId, frame.data.callId, (call) => ({ ...call, settled: { ok, summary, ms, ...(code === undefined ? {} : { code }) } }));
+      return withCall(view, frame.data.turnId, frame.data.callId, (call) => ({
+        ...call,
+        settled: { ok, summary, ms, ...(code === undefined ? {} : { code }) },
+      }));
     }
     case "steer.accepted":
-      return view.steers.some((steer) => steer.steerId === frame.data.steerId) ? view : { ...view, steers: [...view.steers, { steerId: frame.data.steerId, text: frame.data.text, after: frame.data.after ?? null }] };
+      return view.steers.some((steer) => steer.steerId === frame.data.steerId)
+        ? view
+        : { ...view, steers: [...view.steers, { steerId: frame.data.steerId, text: frame.data.text, after: frame.data.after ?? null }] };
     case "steer.applied":
       return { ...view, steers: view.steers.filter((steer) => steer.steerId !== frame.data.steerId) };
     case "session.changed": {
       const { model, title, held, parked } = frame.data;
-      return { ...view, ...(model === undefined ? {} : { model }), ...(title === undefined ? {} : { title }), ...(held === undefined ? {} : { held }), ...(parked === undefined ? {} : { parked }) };
+      return {
+        ...view,
+        ...(model === undefined ? {} : { model }),
+        ...(title === undefined ? {} : { title }),
+        ...(held === undefined ? {} : { held }),
+        ...(parked === undefined ? {} : { parked }),
+      };
     }
     case "turn.settled":
       return {

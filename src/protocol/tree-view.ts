@@ -2,17 +2,23 @@
 import type { ActorView } from "./actor-view.ts";
 import type { AgentLine, AgentsFrame, TreeFrame } from "./frames.ts";
 
-export interface TreeView { actors: ActorView[] }
-export interface AgentsView { agents: AgentLine[] }
+export interface TreeView {
+  actors: ActorView[];
+}
+export interface AgentsView {
+  agents: AgentLine[];
+}
 
 export function foldTree(view: TreeView, frame: TreeFrame): TreeView {
   const gone = new Set(frame.data.gone);
   const fresh = new Map(frame.data.actors.map((actor) => [actor.address, actor]));
-  const kept = view.actors.filter((actor) => !gone.has(actor.address)).map((actor) => {
-    const changed = fresh.get(actor.address);
-    fresh.delete(actor.address);
-    return changed ?? actor;
-  });
+  const kept = view.actors
+    .filter((actor) => !gone.has(actor.address))
+    .map((actor) => {
+      const changed = fresh.get(actor.address);
+      fresh.delete(actor.address);
+      return changed ?? actor;
+    });
   return { actors: [...kept, ...fresh.values()] };
 }
 

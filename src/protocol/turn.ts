@@ -30,7 +30,13 @@ export const turnResultSchema = z.object({
 });
 export type TurnResult = z.infer<typeof turnResultSchema>;
 
-export const queueEntrySchema = z.object({ turnId: z.string(), position: z.number().int(), origin: originSchema, preview: z.string(), at: z.number().int() });
+export const queueEntrySchema = z.object({
+  turnId: z.string(),
+  position: z.number().int(),
+  origin: originSchema,
+  preview: z.string(),
+  at: z.number().int(),
+});
 export type QueueEntry = z.infer<typeof queueEntrySchema>;
 
 /** `state` from `outcome`, the table of contract §4. */

@@ -34,10 +34,18 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 /** USD per million tokens. */
-export interface Price { input: number; output: number; cacheRead: number; cacheWrite: number }
+export interface Price {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
 
 /** US dollars, or null where the price is not known. Reasoning tokens are part of `output` when providers bill them so; they are not added again. */
 export function costOf(usage: Usage, price: Price | null): number | null {
   if (!price) return null;
-  return (usage.input * price.input + usage.output * price.output + usage.cacheRead * price.cacheRead + usage.cacheWrite * price.cacheWrite) / 1e6;
+  return (
+    (usage.input * price.input + usage.output * price.output + usage.cacheRead * price.cacheRead + usage.cacheWrite * price.cacheWrite) /
+    1e6
+  );
 }

@@ -33,7 +33,10 @@ function world(ui: string | null = null): World {
   const app = createApp(house.handles, { key: KEY, listenHost: "127.0.0.1", homeId: "t", ui, log: (_, cause) => logged.push(cause) });
   const raw: World["raw"] = (path, init) => app.fetch(new Request(`http://127.0.0.1:18737${path}`, init));
   return {
-    house, app, logged, raw,
+    house,
+    app,
+    logged,
+    raw,
     async ask(method, path, body, headers = {}) {
       const text = body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body);
       const response = await raw(path, { method, body: text, headers: { authorization: `Bearer ${KEY}`, ...headers } });
@@ -44,13 +47,19 @@ function world(ui: string | null = null): World {
 }
 
 describe("every route", () => {
-  it.each(ROUTES.filter((route) => !route.open).map((route) => [`${route.method} ${route.path}`, route] as const))("%s wants a key before it looks at anything", async (_, route) => {
-    const { raw, house } = world();
-    const response = await raw(`/api${route.path.replace(/:\w+/g, "!")}`, { method: route.method, ...(route.method === "GET" ? {} : { body: "not json" }) });
-    expect(response.status).toBe(401);
-    expect(((await response.json()) as Asked["body"]).error?.code).toBe("KEY_MISSING");
-    expect(house.calls).toEqual([]);
-  });
+  it.each(ROUTES.filter((route) => !route.open).map((route) => [`${route.method} ${route.path}`, route] as const))(
+    "%s wants a key before it looks at anything",
+    async (_, route) => {
+      const { raw, house } = world();
+      const response = await raw(`/api${route.path.replace(/:\w+/g, "!")}`, {
+        method: route.method,
+        ...(route.method === "GET" ? {} : { body: "not json" }),
+      });
+      expect(response.status).toBe(401);
+      expect(((await response.json()) as Asked["body"]).error?.code).toBe("KEY_MISSING");
+      expect(house.calls).toEqual([]);
+    },
+  );
 
   it("has a method and path of its own", () => {
     const names = ROUTES.map((route) => `${route.method} ${route.path}`);
@@ -68,8 +77,14 @@ describe("sending", () => {
 
   it("hands on the refusal with code, status, hint and details", async () => {
     const { ask } = world();
-    expect(await ask("POST", "/api/chat/send", { agent: "nobody", text: "x" })).toMatchObject({ status: 404, body: { error: { code: "AGENT_UNKNOWN", known: ["guide"] } } });
-    expect(await ask("POST", "/api/chat/send", { agent: "guide", session: "none", text: "x" })).toMatchObject({ status: 404, body: { error: { code: "SESSION_UNKNOWN" } } });
+    expect(await ask("POST", "/api/chat/send", { agent: "nobody", text: "x" })).toMatchObject({
+      status: 404,
+      body: { error: { code: "AGENT_UNKNOWN", known: ["guide"] } },
+    });
+    expect(await ask("POST", "/api/chat/send", { agent: "guide", session: "none", text: "x" })).toMatchObject({
+      status: 404,
+      body: { error: { code: "SESSION_UNKNOWN" } },
+    });
   });
 
   it.each([
@@ -83,7 +98,13 @@ describe("sending", () => {
     ["a list", [], 400, "REQUEST_INVALID", "body"],
     ["null", null, 400, "REQUEST_INVALID", "body"],
     ["no JSON", "{agent", 400, "BODY_NOT_JSON", "JSON"],
-    ["JSON nested beyond all measure", `{"agent":"guide","text":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, 400, "BODY_NOT_JSON", "JSON"],
+    [
+      "JSON nested beyond all measure",
+      `{"agent":"guide","text":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+      400,
+      "BODY_NOT_JSON",
+      "JSON",
+    ],
     ["a text one over the limit", { agent: "guide", text: "x".repeat(262_145) }, 413, "TEXT_TOO_LONG", "262145"],
     ["a body over the limit", { agent: "guide", text: "x".repeat(BODY_LIMIT) }, 413, "BODY_TOO_LARGE", "1 MiB"],
   ])("refuses %s with the field named", async (_, body, status, code, words) => {
@@ -113,7 +134,12 @@ describe("sending", () => {
         cancelled = true;
       },
     });
-    const response = await raw("/api/chat/send", { method: "POST", body, headers: { authorization: `Bearer ${KEY}` }, duplex: "half" } as RequestInit);
+    const response = await raw("/api/chat/send", {
+      method: "POST",
+      body,
+      headers: { authorization: `Bearer ${KEY}` },
+      duplex: "half",
+    } as RequestInit);
     expect(response.status).toBe(413);
     expect(cancelled).toBe(true);
     expect(given).toBeLessThan(BODY_LIMIT + 4 * 65_536);
@@ -136,7 +162,10 @@ describe("an answer that is not a plain one", () => {
     house.answers.set("chat.abort", () => ({ aborted: false, stuck: [{ pid: 1, command: "x" }] }));
     expect((await ask("POST", "/api/chat/abort", { agent: "guide", session: "main" })).status).toBe(202);
     house.answers.set("chat.abort", () => ({ aborted: false, stalled: true }));
-    expect(await ask("POST", "/api/chat/abort", { agent: "guide", session: "main" })).toMatchObject({ status: 202, body: { aborted: false, stalled: true } });
+    expect(await ask("POST", "/api/chat/abort", { agent: "guide", session: "main" })).toMatchObject({
+      status: 202,
+      body: { aborted: false, stalled: true },
+    });
   });
 
   it("is 500 INTERNAL for a fault of ours, whose words go to the log and not out", async () => {
@@ -163,7 +192,10 @@ describe("an answer that is not a plain one", () => {
   it("is 503 SERVER_STOPPING for commands while it drains; reads, abort and stop go on", async () => {
     const { ask, house } = world();
     house.server.draining = true;
-    expect(await ask("POST", "/api/chat/send", { agent: "guide", text: "x" })).toMatchObject({ status: 503, body: { error: { code: "SERVER_STOPPING" } } });
+    expect(await ask("POST", "/api/chat/send", { agent: "guide", text: "x" })).toMatchObject({
+      status: 503,
+      body: { error: { code: "SERVER_STOPPING" } },
+    });
     expect((await ask("DELETE", "/api/agents/guide/sessions/other")).status).toBe(503);
     expect((await ask("POST", "/api/chat/abort", { agent: "guide", session: "main" })).status).toBe(200);
     expect((await ask("POST", "/api/stop", { address: "/agents/guide" })).status).toBe(200);
@@ -176,15 +208,23 @@ describe("an answer that is not a plain one", () => {
     house.answers.set("tools.undo", () => {
       throw new SomoraError("FILE_CHANGED", "It changed since.");
     });
-    expect(await ask("POST", "/api/agents/guide/changes/c1/undo")).toMatchObject({ status: 409, body: { error: { code: "FILE_CHANGED" } } });
+    expect(await ask("POST", "/api/agents/guide/changes/c1/undo")).toMatchObject({
+      status: 409,
+      body: { error: { code: "FILE_CHANGED" } },
+    });
   });
 
   it("is 404 with the nearest route for one that is not there", async () => {
     const { ask } = world();
-    expect(await ask("GET", "/api/chat/histori")).toMatchObject({ status: 404, body: { error: { code: "ROUTE_UNKNOWN", near: "GET /api/chat/history" } } });
+    expect(await ask("GET", "/api/chat/histori")).toMatchObject({
+      status: 404,
+      body: { error: { code: "ROUTE_UNKNOWN", near: "GET /api/chat/history" } },
+    });
     expect(await ask("POST", "/api/chat/sned")).toMatchObject({ body: { error: { near: "POST /api/chat/send" } } });
     expect(await ask("GET", "/api/chat/send")).toMatchObject({ status: 404, body: { error: { near: "POST /api/chat/send" } } });
-    expect(await ask("PUT", "/api/agents/guide/sessions/main/modle")).toMatchObject({ body: { error: { near: "PUT /api/agents/:agent/sessions/:session/model" } } });
+    expect(await ask("PUT", "/api/agents/guide/sessions/main/modle")).toMatchObject({
+      body: { error: { near: "PUT /api/agents/:agent/sessions/:session/model" } },
+    });
   });
 });
 
@@ -229,7 +269,8 @@ describe("pairing", () => {
     expect(set).toMatch(/^somora_t=.*; HttpOnly; SameSite=Strict; Path=\//);
     const cookie = set.split(";")[0] as string;
     expect((await raw("/api/agents", { headers: { cookie } })).status).toBe(200);
-    const send = (origin: Record<string, string>): Promise<Response> => raw("/api/chat/send", { method: "POST", headers: { cookie, ...origin }, body: JSON.stringify({ agent: "guide", text: "x" }) });
+    const send = (origin: Record<string, string>): Promise<Response> =>
+      raw("/api/chat/send", { method: "POST", headers: { cookie, ...origin }, body: JSON.stringify({ agent: "guide", text: "x" }) });
     expect((await send({ origin: "http://127.0.0.1:18737" })).status).toBe(202);
     expect((await send({})).status).toBe(403);
     expect((await raw("/api/pair", { method: "POST", body: JSON.stringify({ code }) })).status).toBe(401);
@@ -279,10 +320,13 @@ describe("the page", () => {
     expect(asset.headers.get("cache-control")).toContain("immutable");
   });
 
-  it.each(["/../key", "/..%2f..%2fkey", "/%2e%2e/key", "/.hidden", "/assets", "/nothing.js", "/%", "/assets/..%5c..%5ckey"])("serves nothing at %s", async (path) => {
-    const { raw } = world(await built());
-    expect((await raw(path)).status).toBe(404);
-  });
+  it.each(["/../key", "/..%2f..%2fkey", "/%2e%2e/key", "/.hidden", "/assets", "/nothing.js", "/%", "/assets/..%5c..%5ckey"])(
+    "serves nothing at %s",
+    async (path) => {
+      const { raw } = world(await built());
+      expect((await raw(path)).status).toBe(404);
+    },
+  );
 
   it("says that it is not built", async () => {
     const { raw } = world(null);

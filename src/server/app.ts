@@ -53,7 +53,9 @@ export function createApp(handles: Handles, options: AppOptions): App {
   for (const route of ROUTES) {
     hono.on(route.method, `/api${route.path}`, async (c) => {
       if (!route.whileStopping && handles.watch.server().draining) {
-        throw new SomoraError("SERVER_STOPPING", "The server is stopping and takes no new commands.", { hint: "Send it again when the server is back." });
+        throw new SomoraError("SERVER_STOPPING", "The server is stopping and takes no new commands.", {
+          hint: "Send it again when the server is back.",
+        });
       }
       return respond(await run(route, c, context));
     });
@@ -85,7 +87,10 @@ function respond({ status, body, headers }: Answer): Response {
 
 function refuse(error: unknown, log: (line: string, cause: unknown) => void): Response {
   const { status, body, headers } = refusalOf(error, log);
-  return new Response(JSON.stringify(body), { status, headers: { "cache-control": "no-store", "x-content-type-options": "nosniff", ...headers, "content-type": "application/json" } });
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "cache-control": "no-store", "x-content-type-options": "nosniff", ...headers, "content-type": "application/json" },
+  });
 }
 
 function gateRequest(c: Context): Parameters<Gate["check"]>[0] {
@@ -103,14 +108,22 @@ function gateRequest(c: Context): Parameters<Gate["check"]>[0] {
 const isApi = (path: string): boolean => path === "/api" || path.startsWith("/api/");
 
 function isOpen(method: string, path: string): boolean {
-  return ROUTES.some((route) => route.open && `/api${route.path}` === path && (route.method === method || (method === "HEAD" && route.method === "GET")));
+  return ROUTES.some(
+    (route) => route.open && `/api${route.path}` === path && (route.method === method || (method === "HEAD" && route.method === "GET")),
+  );
 }
 
 /** Names the nearest route: the same path with another method first. */
 function unknownRoute(method: string, path: string): SomoraError {
-  const scored = ROUTES.map((route) => ({ name: `${route.method} /api${route.path}`, distance: pathDistance(path, `/api${route.path}`) * 2 + (route.method === method ? 0 : 1) }));
+  const scored = ROUTES.map((route) => ({
+    name: `${route.method} /api${route.path}`,
+    distance: pathDistance(path, `/api${route.path}`) * 2 + (route.method === method ? 0 : 1),
+  }));
   const near = scored.reduce((best, other) => (other.distance < best.distance ? other : best)).name;
-  return new SomoraError("ROUTE_UNKNOWN", `There is no ${method} ${path.slice(0, 200)}.`, { hint: `The nearest is ${near}; docs/reference/routes.md lists all.`, details: { near } });
+  return new SomoraError("ROUTE_UNKNOWN", `There is no ${method} ${path.slice(0, 200)}.`, {
+    hint: `The nearest is ${near}; docs/reference/routes.md lists all.`,
+    details: { near },
+  });
 }
 
 /** Segment by segment; a parameter fits every segment. */

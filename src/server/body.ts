@@ -12,7 +12,10 @@ export async function readJson(request: Request): Promise<unknown> {
     return wellFormed(JSON.parse(text));
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    throw new SomoraError("BODY_NOT_JSON", `The body is not JSON: ${words}.`, { hint: "Send one JSON object, with `content-type: application/json`.", cause: error });
+    throw new SomoraError("BODY_NOT_JSON", `The body is not JSON: ${words}.`, {
+      hint: "Send one JSON object, with `content-type: application/json`.",
+      cause: error,
+    });
   }
 }
 
@@ -36,9 +39,13 @@ async function readText(request: Request): Promise<string> {
 }
 
 function tooLarge(size: number | null): SomoraError {
-  return new SomoraError("BODY_TOO_LARGE", `The body ${size === null ? "" : `has ${size} bytes and `}is over the limit of ${BODY_LIMIT} bytes (1 MiB).`, {
-    hint: "Put long material into a file in the session's folder and name it in the message.",
-  });
+  return new SomoraError(
+    "BODY_TOO_LARGE",
+    `The body ${size === null ? "" : `has ${size} bytes and `}is over the limit of ${BODY_LIMIT} bytes (1 MiB).`,
+    {
+      hint: "Put long material into a file in the session's folder and name it in the message.",
+    },
+  );
 }
 
 const LONE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]|\0/g;

@@ -64,7 +64,12 @@ function bind(server: Server, host: string, port: number, log: (line: string, ca
           }),
         );
       } else if (error.code === "EADDRNOTAVAIL" || error.code === "EACCES" || error.code === "ENOTFOUND") {
-        reject(new SomoraError("CONFIG_INVALID", `The server cannot listen on ${host} port ${port}: ${error.message}.`, { hint: "Set `server.host` to an address of this machine and `server.port` to 1024 or more.", cause: error }));
+        reject(
+          new SomoraError("CONFIG_INVALID", `The server cannot listen on ${host} port ${port}: ${error.message}.`, {
+            hint: "Set `server.host` to an address of this machine and `server.port` to 1024 or more.",
+            cause: error,
+          }),
+        );
       } else reject(error);
     });
     server.listen(port, host, () => {

@@ -2,8 +2,14 @@
 import type { z } from "zod";
 import { SomoraError } from "../protocol/errors.ts";
 
-export function refusalOf(error: unknown, log: (line: string, cause: unknown) => void): { status: number; body: { error: unknown }; headers: Record<string, string> } {
-  const known = error instanceof SomoraError ? error : new SomoraError("INTERNAL", "Something failed inside the server.", { hint: "`somora server logs` has the cause.", cause: error });
+export function refusalOf(
+  error: unknown,
+  log: (line: string, cause: unknown) => void,
+): { status: number; body: { error: unknown }; headers: Record<string, string> } {
+  const known =
+    error instanceof SomoraError
+      ? error
+      : new SomoraError("INTERNAL", "Something failed inside the server.", { hint: "`somora server logs` has the cause.", cause: error });
   if (known.code === "INTERNAL") log("a request failed inside the server", error);
   const headers: Record<string, string> = {};
   const wait = known.details?.["retryAfterMs"];
@@ -29,7 +35,10 @@ export function parseOrRefuse<Value>(schema: z.ZodType<Value>, value: unknown, p
         ? `\`${field}\` ${where} does not fit: ${issue.message}.`
         : `\`${field}\` ${where} is not known here.`;
   throw new SomoraError("REQUEST_INVALID", message, {
-    hint: unknown === undefined ? "docs/reference/routes.md lists what each route takes." : `Leave it out; docs/reference/routes.md lists what the route takes.`,
+    hint:
+      unknown === undefined
+        ? "docs/reference/routes.md lists what each route takes."
+        : `Leave it out; docs/reference/routes.md lists what the route takes.`,
     details: { field, in: place },
   });
 }

@@ -49,7 +49,11 @@ type Fields = Record<string, z.ZodType>;
 type Parsed<Shape extends Fields> = z.infer<z.ZodObject<Shape>>;
 
 /** Unknown fields of a body are refused by name; unknown query values are passed over. */
-export function route<Params extends Fields = Record<never, never>, Query extends Fields = Record<never, never>, Body extends z.ZodType = z.ZodNull>(spec: {
+export function route<
+  Params extends Fields = Record<never, never>,
+  Query extends Fields = Record<never, never>,
+  Body extends z.ZodType = z.ZodNull,
+>(spec: {
   method: Route["method"];
   path: string;
   summary: string;

@@ -20,8 +20,17 @@ const TYPES: Record<string, string> = {
 /** No foreign script, frame, form or connection; inline styles only, which the page's highlighting needs. */
 const PAGE_HEADERS: Record<string, string> = {
   "content-security-policy": [
-    "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self'",
-    "worker-src 'self' blob:", "manifest-src 'self'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'",
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "worker-src 'self' blob:",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
   ].join("; "),
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -30,7 +39,8 @@ const PAGE_HEADERS: Record<string, string> = {
   "x-frame-options": "DENY",
 };
 
-const UNBUILT = "<!doctype html><meta charset=utf-8><title>somora</title><p>The page is not built. Run <code>npm start</code> in the checkout.</p>";
+const UNBUILT =
+  "<!doctype html><meta charset=utf-8><title>somora</title><p>The page is not built. Run <code>npm start</code> in the checkout.</p>";
 
 /** Null: no such file. `root` null: the page was not built. */
 export async function staticFile(root: string | null, path: string, ifNoneMatch: string | undefined): Promise<Response | null> {
@@ -39,7 +49,10 @@ export async function staticFile(root: string | null, path: string, ifNoneMatch:
   const bytes = root === null ? null : await bytesOf(join(root, name));
   if (bytes === null) {
     if (name !== "index.html") return null;
-    return new Response(UNBUILT, { status: 503, headers: { ...PAGE_HEADERS, "content-type": "text/html; charset=utf-8", "cache-control": "no-store" } });
+    return new Response(UNBUILT, {
+      status: 503,
+      headers: { ...PAGE_HEADERS, "content-type": "text/html; charset=utf-8", "cache-control": "no-store" },
+    });
   }
   const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
   const headers = {
@@ -60,7 +73,13 @@ function safeName(path: string): string | null {
     return null; // a broken %-escape names no file
   }
   const name = normalize(decoded.replace(/^\/+/, ""));
-  return name === "." || name.startsWith("..") || name.startsWith(sep) || name.includes("\0") || name.split(sep).some((part) => part.startsWith(".")) ? null : name;
+  return name === "." ||
+    name.startsWith("..") ||
+    name.startsWith(sep) ||
+    name.includes("\0") ||
+    name.split(sep).some((part) => part.startsWith("."))
+    ? null
+    : name;
 }
 
 async function bytesOf(path: string): Promise<Buffer | null> {

@@ -158,7 +158,9 @@ class MemoryLog implements MemoryJournal {
   async erase(session: string): Promise<void> {
     const newest = this.#newestByKey();
     const below = (key: string): boolean => key === session || key.startsWith(`${session}/`) || key.startsWith(`${session} `);
-    const rows = this.#disk.rows.filter((row) => !((row.kind === "transcript" && row.key === session) || (isState(row) && below(row.key) && newest.get(keyOf(row)) !== row)));
+    const rows = this.#disk.rows.filter(
+      (row) => !((row.kind === "transcript" && row.key === session) || (isState(row) && below(row.key) && newest.get(keyOf(row)) !== row)),
+    );
     this.#disk.rows.splice(0, this.#disk.rows.length, ...rows);
   }
 

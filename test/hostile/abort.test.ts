@@ -10,7 +10,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { HistoryRow } from "../../src/protocol/history.ts";
 import type { ChatMessage } from "../../src/ports/engine.port.ts";
 import { type ModelServer, startModel } from "../support/model-server.ts";
-import { buildDist, KILLING_SERVER_FILE, makeTestHome, markedProcesses, type ServerProcess, startServer, type TestHome, until } from "../support/server-process.ts";
+import {
+  buildDist,
+  KILLING_SERVER_FILE,
+  makeTestHome,
+  markedProcesses,
+  type ServerProcess,
+  startServer,
+  type TestHome,
+  until,
+} from "../support/server-process.ts";
 import { watchSession } from "../support/watched-session.ts";
 
 /** TERM's grace and half a second (P6). */
@@ -18,7 +27,8 @@ const PROCESSES_GONE_MS = 2_500;
 const SOCKETS_GONE_MS = 100;
 /** The shell, a child that waits for it, and one that has left group and session; all deaf to TERM. */
 const STUBBORN = `trap '' TERM; echo $$ >> pids.{{n}}; (sh -c 'trap "" TERM; echo $$ >> pids.{{n}}; sleep 90; :') & setsid sh -c 'trap "" TERM; echo $$ >> pids.{{n}}; sleep 90; :' & sleep 90; :`;
-const call = (n: number): string => `- { id: c${n}, tool: exec, input: { timeout_ms: 80000, command: ${JSON.stringify(STUBBORN.replaceAll("{{n}}", String(n)))} } }`;
+const call = (n: number): string =>
+  `- { id: c${n}, tool: exec, input: { timeout_ms: 80000, command: ${JSON.stringify(STUBBORN.replaceAll("{{n}}", String(n)))} } }`;
 
 const SCRIPT = `
 rehearsal: 1
@@ -61,8 +71,10 @@ const send = async (text: string): Promise<string> => {
   expect(status).toBe(202);
   return body.turnId;
 };
-const abort = (turnId?: string) => server.api("POST", "/chat/abort", { agent: "probe", session: "main", ...(turnId === undefined ? {} : { turnId }) });
-const history = async (): Promise<HistoryRow[]> => (await server.api<{ rows: HistoryRow[] }>("GET", "/chat/history?agent=probe&session=main&limit=500")).body.rows;
+const abort = (turnId?: string) =>
+  server.api("POST", "/chat/abort", { agent: "probe", session: "main", ...(turnId === undefined ? {} : { turnId }) });
+const history = async (): Promise<HistoryRow[]> =>
+  (await server.api<{ rows: HistoryRow[] }>("GET", "/chat/history?agent=probe&session=main&limit=500")).body.rows;
 
 /** When the fence of a turn was on disk, as the journal told. */
 function fencedAt(turnId: string): number {

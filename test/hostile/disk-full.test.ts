@@ -39,7 +39,13 @@ afterEach(async () => {
 });
 afterAll(() => model.close());
 
-const send = (at: ServerProcess, text: string, clientKey: string) => at.api<{ turnId: string; error?: { code: string; message: string; hint?: string } }>("POST", "/chat/send", { agent: "probe", session: "main", text, clientKey });
+const send = (at: ServerProcess, text: string, clientKey: string) =>
+  at.api<{ turnId: string; error?: { code: string; message: string; hint?: string } }>("POST", "/chat/send", {
+    agent: "probe",
+    session: "main",
+    text,
+    clientKey,
+  });
 
 describe("a server whose disk is full", () => {
   const mount = mkdtempSync(join(tmpdir(), "somora-full-"));
@@ -51,7 +57,7 @@ describe("a server whose disk is full", () => {
   const ballast = join(mount, "ballast");
   /** To the last byte. */
   const fill = (): void => {
-    for (let size = 1024 * 1024, n = 0; size >= 512; ) {
+    for (let size = 1024 * 1024, n = 0; size >= 512;) {
       const { bavail, bsize } = statfsSync(mount);
       if (bavail === 0) return;
       try {
@@ -86,12 +92,19 @@ describe("a server whose disk is full", () => {
       else if (answer.status === 202) accepted.push({ key: `k-${n}`, text, turnId: answer.body.turnId });
       else refusal = answer;
     }
-    expect(refusal).toMatchObject({ status: 503, body: { error: { code: "STORE_STALLED", hint: expect.stringContaining("disk") as string } } });
+    expect(refusal).toMatchObject({
+      status: 503,
+      body: { error: { code: "STORE_STALLED", hint: expect.stringContaining("disk") as string } },
+    });
     // At most the batch that was on its way, and the one closed behind it, keep their senders waiting.
     expect(unanswered).toBeLessThanOrEqual(2);
 
     const began = performance.now();
-    const stopped = at.api<{ aborted: boolean; stalled?: boolean }>("POST", "/chat/abort", { agent: "probe", session: "main", turnId: slow.body.turnId });
+    const stopped = at.api<{ aborted: boolean; stalled?: boolean }>("POST", "/chat/abort", {
+      agent: "probe",
+      session: "main",
+      turnId: slow.body.turnId,
+    });
     await until("the model server is let go", () => model.openSockets() === 0, 5_000);
     expect(performance.now() - began).toBeLessThan(2_000);
     // Reading goes on.

@@ -10,7 +10,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { HistoryRow } from "../../src/protocol/history.ts";
 import { LiveClient } from "../support/live-client.ts";
 import { type ModelServer, startModel } from "../support/model-server.ts";
-import { buildDist, KILLING_SERVER_FILE, makeTestHome, markedProcesses, type ServerProcess, startServer, type TestHome, until } from "../support/server-process.ts";
+import {
+  buildDist,
+  KILLING_SERVER_FILE,
+  makeTestHome,
+  markedProcesses,
+  type ServerProcess,
+  startServer,
+  type TestHome,
+  until,
+} from "../support/server-process.ts";
 
 const SCRIPT = `
 rehearsal: 1
@@ -48,12 +57,18 @@ afterEach(async () => {
 afterAll(() => model.close());
 
 const send = async (text: string): Promise<string> => {
-  const { status, body } = await server.api<{ turnId: string }>("POST", "/chat/send", { agent: "probe", session: "main", text, clientKey: text });
+  const { status, body } = await server.api<{ turnId: string }>("POST", "/chat/send", {
+    agent: "probe",
+    session: "main",
+    text,
+    clientKey: text,
+  });
   expect(status).toBe(202);
   return body.turnId;
 };
 const ended = async (turnId: string) => (await server.api("GET", `/chat/turns/${turnId}?waitMs=20000`)).body;
-const history = async (): Promise<HistoryRow[]> => (await server.api<{ rows: HistoryRow[] }>("GET", "/chat/history?agent=probe&session=main&limit=500")).body.rows;
+const history = async (): Promise<HistoryRow[]> =>
+  (await server.api<{ rows: HistoryRow[] }>("GET", "/chat/history?agent=probe&session=main&limit=500")).body.rows;
 const requestsFor = (text: string): number => model.requests().filter((request) => request.text === text).length;
 const asked = (text: string): Promise<void> => until(`the model is asked for ${text}`, () => requestsFor(text) > 0);
 const marks = (name: string): string => {
@@ -134,7 +149,10 @@ describe("with server.resumeAfterRestart off, after a kill -9", () => {
     server = await startServer(home);
   });
 
-  it.each([["streamed", "late-4"], ["ran a command", "work-4"]])("a turn that %s ends as failed, and the queue goes on", async (_, text) => {
+  it.each([
+    ["streamed", "late-4"],
+    ["ran a command", "work-4"],
+  ])("a turn that %s ends as failed, and the queue goes on", async (_, text) => {
     const turnId = await send(text);
     const waiting = await send("next-4");
     if (text.startsWith("work")) await until("the command runs", () => marks(text) !== "");
@@ -158,14 +176,19 @@ describe("with server.resumeAfterRestart off, after a kill -9", () => {
 describe("with server.resumeAfterRestart off, after a kill -9 in the commit that holds a call's outcome", () => {
   it("keeps the outcome, asks the model no more and ends the turn as failed", async () => {
     home = await makeTestHome(model.baseUrl, { settings: 'resumeAfterRestart: "off"' });
-    server = await startServer(home, { script: KILLING_SERVER_FILE, env: { HOSTILE_KILL: JSON.stringify({ kind: "call", event: "tool.done", where: "before" }) } });
+    server = await startServer(home, {
+      script: KILLING_SERVER_FILE,
+      env: { HOSTILE_KILL: JSON.stringify({ kind: "call", event: "tool.done", where: "before" }) },
+    });
     const turnId = await send("quick-6");
     expect((await server.exited).signal).toBe("SIGKILL");
     const before = requestsFor("quick-6");
     server = await startServer(home);
     expect(await ended(turnId)).toMatchObject({ outcome: "failed", error: { code: "INTERRUPTED" } });
     expect(requestsFor("quick-6")).toBe(before);
-    expect((await history()).flatMap((row) => (row.kind === "tool_result" ? [row.data] : []))).toMatchObject([{ ok: true, output: { data: { stdout: "said\n" } } }]);
+    expect((await history()).flatMap((row) => (row.kind === "tool_result" ? [row.data] : []))).toMatchObject([
+      { ok: true, output: { data: { stdout: "said\n" } } },
+    ]);
   });
 });
 
@@ -196,8 +219,15 @@ describe("the start after three that died within a minute", () => {
     expect(actors.filter((actor) => actor.kind === "turn").length).toBe(1);
     expect(requestsFor("late-5")).toBe(before);
     expect(await server.api("POST", "/resume", { address: "/" })).toMatchObject({ status: 200 });
-    for (const [turnId, text] of [[running, "late-5"], [waiting, "next-5"], [fresh, "new-5"]] as const) {
-      expect(await ended(turnId)).toMatchObject({ outcome: "completed", finalText: expect.stringContaining(`Done with ${text}.`) as string });
+    for (const [turnId, text] of [
+      [running, "late-5"],
+      [waiting, "next-5"],
+      [fresh, "new-5"],
+    ] as const) {
+      expect(await ended(turnId)).toMatchObject({
+        outcome: "completed",
+        finalText: expect.stringContaining(`Done with ${text}.`) as string,
+      });
     }
     expect((await truthLine()).held).toBe(false);
     expect((await history()).filter((row) => row.kind === "turn_end").map((row) => row.turnId)).toEqual([running, waiting, fresh]);

@@ -7,7 +7,17 @@
  */
 import { appendFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { killedStart, type KillRecord, type Lane, type Phase, PHASES, restart, startLane, Story, STORY_SCRIPT } from "../support/kill-story.ts";
+import {
+  killedStart,
+  type KillRecord,
+  type Lane,
+  type Phase,
+  PHASES,
+  restart,
+  startLane,
+  Story,
+  STORY_SCRIPT,
+} from "../support/kill-story.ts";
 import { type ModelServer, startModel } from "../support/model-server.ts";
 import { ghosts, verify } from "../support/outside-check.ts";
 import { buildDist, makeTestHome } from "../support/server-process.ts";
@@ -59,7 +69,11 @@ function rarest(): Phase {
 function note(kill: KillRecord, wrong: string[]): void {
   kills.push({ ...kill, wrong });
   const { session, target, where, phase, turnRunning, heavy, servingMs } = kill;
-  if (REPORT !== undefined) appendFileSync(REPORT, `${JSON.stringify({ session, aimedAt: target, where, phase, turnRunning, heavy, servingMs, verdict: wrong.length === 0 ? "good" : "bad", ...(wrong.length === 0 ? {} : { wrong }) })}\n`);
+  if (REPORT !== undefined)
+    appendFileSync(
+      REPORT,
+      `${JSON.stringify({ session, aimedAt: target, where, phase, turnRunning, heavy, servingMs, verdict: wrong.length === 0 ? "good" : "bad", ...(wrong.length === 0 ? {} : { wrong }) })}\n`,
+    );
 }
 
 /** mulberry32: the same seed aims at the same moments. */
@@ -81,7 +95,8 @@ function histogram(): string {
   const serving = kills.map((kill) => kill.servingMs).sort((a, b) => a - b);
   const share = (count: number): string => `${Math.round((count / kills.length) * 100)} %`;
   return [
-    `${kills.length} kills by phase:`, ...rows,
+    `${kills.length} kills by phase:`,
+    ...rows,
     `with a turn running: ${share(kills.filter((kill) => kill.turnRunning).length)}; of these with two parallel calls, a queue of three and a steered message: ${share(kills.filter((kill) => kill.heavy).length)}`,
     `and ${startsKilled} starts killed at their first commits`,
     `kill to serving: median ${serving[serving.length >> 1]} ms, longest ${serving.at(-1)} ms`,
@@ -90,13 +105,17 @@ function histogram(): string {
 
 describe(`a server killed ${KILLS} times with SIGKILL`, () => {
   let model: ModelServer;
-  beforeAll(async () => {
-    await buildDist();
-    model = await startModel(STORY_SCRIPT);
-    for (let n = 0; n < LANES; n += 1) lanes.push(await startLane({ home: await makeTestHome(model.baseUrl), model, random: seeded(SEED * 100 + n) }));
-    await Promise.all(lanes.map((lane, n) => runLane(lane, "ab"[n] as string, Math.floor(KILLS / LANES) + (n < KILLS % LANES ? 1 : 0))));
-    console.log(histogram());
-  }, 120_000 + KILLS * 10_000);
+  beforeAll(
+    async () => {
+      await buildDist();
+      model = await startModel(STORY_SCRIPT);
+      for (let n = 0; n < LANES; n += 1)
+        lanes.push(await startLane({ home: await makeTestHome(model.baseUrl), model, random: seeded(SEED * 100 + n) }));
+      await Promise.all(lanes.map((lane, n) => runLane(lane, "ab"[n] as string, Math.floor(KILLS / LANES) + (n < KILLS % LANES ? 1 : 0))));
+      console.log(histogram());
+    },
+    120_000 + KILLS * 10_000,
+  );
   afterAll(async () => {
     for (const lane of lanes) {
       await lane.server.kill();

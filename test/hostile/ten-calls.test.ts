@@ -49,7 +49,12 @@ describe("a turn of ten calls, killed when the sixth outcome is on disk", () => 
 
     server = await startServer(home, { script: KILLING_SERVER_FILE });
     const turn = (await server.api("GET", `/chat/turns/${body.turnId}?waitMs=30000`)).body;
-    expect(turn).toMatchObject({ outcome: "completed", finalText: expect.stringMatching(/^All ten are done, the last said out 10/) as string, toolCalls: 10, rounds: 11 });
+    expect(turn).toMatchObject({
+      outcome: "completed",
+      finalText: expect.stringMatching(/^All ten are done, the last said out 10/) as string,
+      toolCalls: 10,
+      rounds: 11,
+    });
     expect(readFileSync(join(home.workspace, "order"), "utf8")).toBe("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
 
     const { rows } = (await server.api<{ rows: HistoryRow[] }>("GET", "/chat/history?agent=probe&session=main&limit=500")).body;
@@ -58,6 +63,8 @@ describe("a turn of ten calls, killed when the sixth outcome is on disk", () => 
     const effects = model.requests().map(effectOf);
     // The seventh request may have been on its way when it died; no other was made twice.
     expect(new Set(effects).size).toBe(11);
-    expect(effects.slice(askedBefore.size).filter((effect) => askedBefore.has(effect)).length).toBeLessThanOrEqual(where === "released" ? 1 : 0);
+    expect(effects.slice(askedBefore.size).filter((effect) => askedBefore.has(effect)).length).toBeLessThanOrEqual(
+      where === "released" ? 1 : 0,
+    );
   });
 });

@@ -10,7 +10,15 @@ describe("the reference pages", () => {
   });
 
   it("get one on tools as soon as there are some", () => {
-    const pages = referencePages([{ name: "file_read", toolset: "file", description: "Read a file.", maxResultSizeChars: 100_000, inputSchema: { type: "object", properties: { path: { type: "string", description: "Which | where" } }, required: ["path"] } }]);
+    const pages = referencePages([
+      {
+        name: "file_read",
+        toolset: "file",
+        description: "Read a file.",
+        maxResultSizeChars: 100_000,
+        inputSchema: { type: "object", properties: { path: { type: "string", description: "Which | where" } }, required: ["path"] },
+      },
+    ]);
     expect(pages.get("docs/reference/tools.md")).toContain("| `path` | string | required | Which \\| where |");
   });
 });

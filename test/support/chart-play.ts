@@ -18,9 +18,17 @@ export class Play {
   /** The effects of this step. Each event gets an id and a token of its own. */
   send(event: { type: string; [field: string]: unknown }): Effect[] {
     this.#n += 1;
-    const [snapshot, actions] = transition(this.#machine, this.snapshot, { id: `1.1.${this.#n}`, at: 1000 + this.#n, from: "door", token: `t${this.#n}`, ...event });
+    const [snapshot, actions] = transition(this.#machine, this.snapshot, {
+      id: `1.1.${this.#n}`,
+      at: 1000 + this.#n,
+      from: "door",
+      token: `t${this.#n}`,
+      ...event,
+    });
     this.snapshot = snapshot as AnyMachineSnapshot;
-    this.effects = (actions as unknown as Effect[]).filter((effect) => !(effect.type as string).startsWith("xstate.raise") || (effect.params as { delay?: number }).delay !== undefined);
+    this.effects = (actions as unknown as Effect[]).filter(
+      (effect) => !(effect.type as string).startsWith("xstate.raise") || (effect.params as { delay?: number }).delay !== undefined,
+    );
     return this.effects;
   }
 
@@ -37,6 +45,8 @@ export class Play {
   }
 
   rows(kind: string): { [field: string]: unknown }[] {
-    return this.of("record").filter((row) => row.kind === kind).map((row) => row.data);
+    return this.of("record")
+      .filter((row) => row.kind === kind)
+      .map((row) => row.data);
   }
 }

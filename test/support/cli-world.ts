@@ -54,13 +54,22 @@ export async function cliWorld(change: (dependencies: CliDependencies) => Partia
       },
       show: async () => ({ server: { port: 1 } }),
     },
-    doctor: { nodeVersion: process.version, listen: async () => ({ host: "127.0.0.1", port: 0 }), home, storeFile: join(home, "store/somora.duckdb"), keyFile: join(home, "key") },
+    doctor: {
+      nodeVersion: process.version,
+      listen: async () => ({ host: "127.0.0.1", port: 0 }),
+      home,
+      storeFile: join(home, "store/somora.duckdb"),
+      keyFile: join(home, "key"),
+    },
     rehearsal: { startServer: never, checkScript: () => undefined, serveModel: never },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   };
   const dependencies = { ...plain, ...change(plain) };
   return {
-    house, door, home, dependencies,
+    house,
+    door,
+    home,
+    dependencies,
     run(argv, { stdin = null, ...io } = {}) {
       let out = "";
       let err = "";

@@ -18,7 +18,12 @@ export interface FakeHouse {
   /** Makes a handle method answer or refuse differently; by `chat.send` and the like. */
   answers: Map<string, (argument: unknown) => unknown>;
   server: ServerLine;
-  emit<Type extends SessionFrame["type"]>(agent: string, session: string, type: Type, data: Extract<SessionFrame, { type: Type }>["data"]): void;
+  emit<Type extends SessionFrame["type"]>(
+    agent: string,
+    session: string,
+    type: Type,
+    data: Extract<SessionFrame, { type: Type }>["data"],
+  ): void;
   /** The whole truth about a session, every frame folded unmerged. */
   view(agent: string, session: string): SessionView;
   /** Holds back the answers of `watch.session` until the returned function is called. */
@@ -37,7 +42,17 @@ export const agentLine = (name: string, slugs: string[] = ["main"]): AgentLine =
   model: "rehearsal/guide",
   rehearsal: true,
   problem: null,
-  sessions: slugs.map((slug) => ({ slug, title: null, createdAt: 1, lastAt: 1, newestSeq: 0, state: "idle", queued: 0, parked: null, cwd: null })),
+  sessions: slugs.map((slug) => ({
+    slug,
+    title: null,
+    createdAt: 1,
+    lastAt: 1,
+    newestSeq: 0,
+    state: "idle",
+    queued: 0,
+    parked: null,
+    cwd: null,
+  })),
 });
 
 export const actorView = (address: string, state = "idle"): ActorView => ({
@@ -75,7 +90,10 @@ export function fakeHouse(): FakeHouse {
   const answers: FakeHouse["answers"] = new Map();
   const views = new Map<string, SessionView>();
   const agents = new Map<string, AgentLine>([["guide", agentLine("guide", ["main", "other"])]]);
-  const actors = new Map<string, ActorView>([["/", { ...actorView("/"), parent: null }], ["/agents/guide/sessions/main", actorView("/agents/guide/sessions/main")]]);
+  const actors = new Map<string, ActorView>([
+    ["/", { ...actorView("/"), parent: null }],
+    ["/agents/guide/sessions/main", actorView("/agents/guide/sessions/main")],
+  ]);
   const sessionListeners = new Set<SessionListener>();
   const treeListeners = new Set<NamesListener>();
   const agentListeners = new Set<NamesListener>();
@@ -83,8 +101,14 @@ export function fakeHouse(): FakeHouse {
   let held: Promise<void> = Promise.resolve();
   let clock = 1_000;
   const server: ServerLine = {
-    version: "0.1.0", home: "/home/test", draining: false, store: { state: "ok", since: 0, reason: null },
-    config: { valid: true, errors: [] }, held: false, todayUsd: null, todayUnknown: false,
+    version: "0.1.0",
+    home: "/home/test",
+    draining: false,
+    store: { state: "ok", since: 0, reason: null },
+    config: { valid: true, errors: [] },
+    held: false,
+    todayUsd: null,
+    todayUnknown: false,
   };
   const viewOf = (agent: string, session: string): SessionView => views.get(`${agent}/${session}`) ?? emptySessionView(agent, session);
 
@@ -97,33 +121,48 @@ export function fakeHouse(): FakeHouse {
   const known = (agent: string, session?: string): AgentLine => {
     const line = agents.get(agent);
     if (!line) throw new SomoraError("AGENT_UNKNOWN", `No agent is called ${agent}.`, { details: { known: [...agents.keys()] } });
-    if (session !== undefined && !line.sessions.some((other) => other.slug === session)) throw new SomoraError("SESSION_UNKNOWN", `No session is called ${session}.`);
+    if (session !== undefined && !line.sessions.some((other) => other.slug === session))
+      throw new SomoraError("SESSION_UNKNOWN", `No session is called ${session}.`);
     return line;
   };
 
   const handles: Handles = {
     version: { version: "0.1.0", epoch: 7, startedAt: 1 },
     chat: {
-      send: (request) => say("chat.send", request, () => (known(request.agent, request.session ?? "main"), { turnId: "turn_1", position: 0 })),
+      send: (request) =>
+        say("chat.send", request, () => (known(request.agent, request.session ?? "main"), { turnId: "turn_1", position: 0 })),
       sendSync: (request) => say("chat.sendSync", request, () => (known(request.agent, request.session ?? "main"), turnResult("turn_1"))),
       turn: (turnId, waitMs) => say("chat.turn", { turnId, waitMs }, () => turnResult(turnId)),
       abort: (request) => say("chat.abort", request, () => ({ aborted: true as const, turnId: "turn_1", children: [] })),
       takeBack: (turnId) => say("chat.takeBack", turnId, () => ({ removed: true as const, text: "hi", attachments: [] })),
       steerQueued: (turnId) => say("chat.steerQueued", turnId, () => ({ steerId: turnId, steered: true as const })),
-      history: (query) => say("chat.history", query, () => ({ rows: viewOf(query.agent, query.session).rows, hasMore: false, oldestSeq: null, newestSeq: null })),
-      row: (agent, session, seq) => say("chat.row", { agent, session, seq }, () => viewOf(agent, session).rows.find((row) => row.seq === seq) as HistoryRow),
+      history: (query) =>
+        say("chat.history", query, () => ({
+          rows: viewOf(query.agent, query.session).rows,
+          hasMore: false,
+          oldestSeq: null,
+          newestSeq: null,
+        })),
+      row: (agent, session, seq) =>
+        say("chat.row", { agent, session, seq }, () => viewOf(agent, session).rows.find((row) => row.seq === seq) as HistoryRow),
       work: (agent, session) => say("chat.work", { agent, session }, () => ({ active: null, queued: [], pendingWakes: [], children: [] })),
     },
     team: {
       agents: () => [...agents.values()],
       createAgent: (request) => say("team.createAgent", request, () => agentLine(request.name)),
       sessions: (agent) => known(agent).sessions,
-      createSession: (agent, request) => say("team.createSession", { agent, ...request }, () => agentLine(agent, [request.slug]).sessions[0] as AgentLine["sessions"][number]),
+      createSession: (agent, request) =>
+        say(
+          "team.createSession",
+          { agent, ...request },
+          () => agentLine(agent, [request.slug]).sessions[0] as AgentLine["sessions"][number],
+        ),
       patchSession: (agent, session, change) => say("team.patchSession", { agent, session, ...change }, () => undefined),
       deleteSession: (agent, session) => say("team.deleteSession", { agent, session }, () => undefined),
       hold: (agent, session) => say("team.hold", { agent, session }, () => undefined),
       release: (agent, session) => say("team.release", { agent, session }, () => undefined),
-      model: (agent, session) => say("team.model", { agent, session }, () => ({ ref: "rehearsal/guide", from: "agent" as const, info: null })),
+      model: (agent, session) =>
+        say("team.model", { agent, session }, () => ({ ref: "rehearsal/guide", from: "agent" as const, info: null })),
       setModel: (agent, session, ref) => say("team.setModel", { agent, session, ref }, () => undefined),
     },
     actors: {
@@ -133,7 +172,8 @@ export function fakeHouse(): FakeHouse {
         return actor ? { actor, context: {}, watches: [], watchers: [], timers: [], queue: 0 } : null;
       },
       story: (address, limit) => say("actors.story", { address, limit }, () => []),
-      stop: (address, reason) => say("actors.stop", { address, reason }, () => ({ stopped: true, actors: 3, cancelledQueued: 1, processes: 2, ms: 4 })),
+      stop: (address, reason) =>
+        say("actors.stop", { address, reason }, () => ({ stopped: true, actors: 3, cancelledQueued: 1, processes: 2, ms: 4 })),
       resume: (address) => say("actors.resume", address, () => undefined),
     },
     models: {
@@ -152,7 +192,19 @@ export function fakeHouse(): FakeHouse {
       usage: (query) =>
         say("usage.usage", query, () => ({
           rows: [],
-          total: { agent: null, model: null, day: null, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, costUsd: null, unknown: 0, estimated: false },
+          total: {
+            agent: null,
+            model: null,
+            day: null,
+            input: 0,
+            output: 0,
+            cacheRead: 0,
+            cacheWrite: 0,
+            reasoning: 0,
+            costUsd: null,
+            unknown: 0,
+            estimated: false,
+          },
         })),
     },
     watch: {
@@ -177,7 +229,10 @@ export function fakeHouse(): FakeHouse {
     for (const listener of listeners) listener(new Set([name]));
   };
   return {
-    handles, calls, answers, server,
+    handles,
+    calls,
+    answers,
+    server,
     emit(agent, session, type, data) {
       clock += 1;
       views.set(`${agent}/${session}`, foldSession(viewOf(agent, session), { type, data } as SessionFrame, clock));

@@ -30,33 +30,142 @@ interface ToyContext {
 type ToyEvent = { type: string; [field: string]: unknown; token?: never };
 
 /** Does what its events say: spawns, performs, counts, throws, ends. */
-const toyMachine = setup({ types: {} as { context: ToyContext; events: ToyEvent; input: { address: string } }, actions: effects }).createMachine({
+const toyMachine = setup({
+  types: {} as { context: ToyContext; events: ToyEvent; input: { address: string } },
+  actions: effects,
+}).createMachine({
   context: ({ input }) => ({ address: input.address, seen: [], downs: [], items: Parts.empty<number>(), result: null }),
   initial: "live",
   output: ({ context }) => ({ seen: context.seen.length }),
   states: {
     live: {
       on: {
-        note: { actions: [assign({ seen: ({ context, event }) => [...context.seen, String(event["text"])] }), { type: "reply", params: ({ event }) => ({ token: event.token as never, value: event["text"] as string }) }] },
+        note: {
+          actions: [
+            assign({ seen: ({ context, event }) => [...context.seen, String(event["text"])] }),
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: event["text"] as string }) },
+          ],
+        },
         mail: { actions: assign({ seen: ({ context, event }) => [...context.seen, String(event["text"])] }) },
-        forward: { actions: [{ type: "send", params: ({ event }) => ({ to: event["to"] as Address, event: event["event"] as { type: string } }) }, { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) }] },
-        put: { actions: [assign({ items: ({ context, event }) => context.items.put(String(event["key"]), Number(event["value"])) }), { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) }] },
-        read: { actions: { type: "reply", params: ({ context, event }) => ({ token: event.token as never, value: { seen: context.seen, downs: context.downs, items: [...context.items.entries()], result: context.result } as never }) } },
-        child: { actions: [{ type: "spawn", params: ({ event }) => ({ name: String(event["name"]), chart: "toy", spec: String(event["spec"]), input: {}, watch: event["watch"] !== false }) }, { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) }] },
-        work: { actions: [{ type: "perform", params: ({ event }) => ({ name: "job", driver: "hand", request: { what: String(event["what"] ?? "") }, repeatable: event["repeatable"] === true }) }, { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) }] },
-        cancel: { actions: [{ type: "abort", params: { name: "job" } }, { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) }] },
-        sleep: { actions: [{ type: "timer.set", params: ({ event }) => ({ id: "nap", event: { type: "mail", text: "woke" }, after: Number(event["ms"]) }) }, { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) }] },
-        record: { actions: [{ type: "record", params: ({ context, event }) => ({ kind: "note", session: context.address as Address, turnId: null, data: { text: String(event["text"]) } }) }, { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) }] },
-        poison: { actions: assign({ seen: () => { throw new Error("planted"); } }) },
-        volley: { actions: { type: "send", params: ({ event }) => ({ to: event["to"] as Address, event: { type: "volley", to: event["back"], back: event["to"] } }) } },
+        forward: {
+          actions: [
+            { type: "send", params: ({ event }) => ({ to: event["to"] as Address, event: event["event"] as { type: string } }) },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        put: {
+          actions: [
+            assign({ items: ({ context, event }) => context.items.put(String(event["key"]), Number(event["value"])) }),
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        read: {
+          actions: {
+            type: "reply",
+            params: ({ context, event }) => ({
+              token: event.token as never,
+              value: { seen: context.seen, downs: context.downs, items: [...context.items.entries()], result: context.result } as never,
+            }),
+          },
+        },
+        child: {
+          actions: [
+            {
+              type: "spawn",
+              params: ({ event }) => ({
+                name: String(event["name"]),
+                chart: "toy",
+                spec: String(event["spec"]),
+                input: {},
+                watch: event["watch"] !== false,
+              }),
+            },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        work: {
+          actions: [
+            {
+              type: "perform",
+              params: ({ event }) => ({
+                name: "job",
+                driver: "hand",
+                request: { what: String(event["what"] ?? "") },
+                repeatable: event["repeatable"] === true,
+              }),
+            },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        cancel: {
+          actions: [
+            { type: "abort", params: { name: "job" } },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        sleep: {
+          actions: [
+            {
+              type: "timer.set",
+              params: ({ event }) => ({ id: "nap", event: { type: "mail", text: "woke" }, after: Number(event["ms"]) }),
+            },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        record: {
+          actions: [
+            {
+              type: "record",
+              params: ({ context, event }) => ({
+                kind: "note",
+                session: context.address as Address,
+                turnId: null,
+                data: { text: String(event["text"]) },
+              }),
+            },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        poison: {
+          actions: assign({
+            seen: () => {
+              throw new Error("planted");
+            },
+          }),
+        },
+        volley: {
+          actions: {
+            type: "send",
+            params: ({ event }) => ({ to: event["to"] as Address, event: { type: "volley", to: event["back"], back: event["to"] } }),
+          },
+        },
         look: { actions: { type: "watch", params: ({ event }) => ({ address: event["target"] as Address }) } },
-        spawnUnder: { actions: { type: "spawn", params: ({ event }) => ({ name: String(event["name"]), under: event["under"] as Address, chart: "toy", spec: "transient", input: {}, watch: true }) } },
+        spawnUnder: {
+          actions: {
+            type: "spawn",
+            params: ({ event }) => ({
+              name: String(event["name"]),
+              under: event["under"] as Address,
+              chart: "toy",
+              spec: "transient",
+              input: {},
+              watch: true,
+            }),
+          },
+        },
         finish: { target: "ended" },
         "job.done": { actions: assign({ result: ({ event }) => event["value"] ?? null }) },
         "job.aborted": { actions: assign({ result: ({ event }) => ({ aborted: true, started: event["started"] ?? null }) }) },
         "job.failed": { actions: assign({ result: ({ event }) => ({ failed: event["error"] ?? null }) }) },
         "job.interrupted": { actions: assign({ result: ({ event }) => ({ interrupted: event["value"] ?? null }) }) },
-        down: { actions: assign({ downs: ({ context, event }) => [...context.downs, { address: String(event["address"]), reason: (event["reason"] as { kind: string }).kind, output: event["output"] ?? null }] }) },
+        down: {
+          actions: assign({
+            downs: ({ context, event }) => [
+              ...context.downs,
+              { address: String(event["address"]), reason: (event["reason"] as { kind: string }).kind, output: event["output"] ?? null },
+            ],
+          }),
+        },
         resumed: { actions: assign({ seen: ({ context, event }) => [...context.seen, `resumed:${String(event["cause"])}`] }) },
         stopped: { actions: assign({ seen: ({ context }) => [...context.seen, "stopped"] }) },
       },
@@ -86,7 +195,10 @@ export class HandDriver implements Driver {
     });
   }
 
-  async recover(_request: object, context: DriverContext & { takenBack: boolean }): Promise<Awaited<ReturnType<NonNullable<Driver["recover"]>>>> {
+  async recover(
+    _request: object,
+    context: DriverContext & { takenBack: boolean },
+  ): Promise<Awaited<ReturnType<NonNullable<Driver["recover"]>>>> {
     this.recovered.push({ key: context.key, takenBack: context.takenBack });
     return this.recovery;
   }
@@ -102,7 +214,9 @@ export interface World {
   fatal: string[];
   /** Asks and settles: the usual step of a test. */
   ask(to: string, event: { type: string; [field: string]: unknown }): Promise<unknown>;
-  state(address: string): Promise<{ seen: string[]; downs: { address: string; reason: string; output: unknown }[]; items: [string, number][]; result: unknown }>;
+  state(
+    address: string,
+  ): Promise<{ seen: string[]; downs: { address: string; reason: string; output: unknown }[]; items: [string, number][]; result: unknown }>;
 }
 
 export async function openWorld(options: { journal?: MemoryJournalOptions; time?: VirtualTime; hand?: HandDriver } = {}): Promise<World> {
@@ -113,15 +227,30 @@ export async function openWorld(options: { journal?: MemoryJournalOptions; time?
   const stalls: (string | null)[] = [];
   const fatal: string[] = [];
   const opening = Kernel.open({
-    journal, clock: time, scheduler: time, charts: [toy], drivers: [hand], specs: toySpecs,
+    journal,
+    clock: time,
+    scheduler: time,
+    charts: [toy],
+    drivers: [hand],
+    specs: toySpecs,
     root: { chart: "toy", spec: "root", input: {} },
-    observer: { committed: (each) => news.push(each), stalled: (reason) => stalls.push(reason), fatal: (why, reason) => fatal.push(`${why}: ${reason}`) },
+    observer: {
+      committed: (each) => news.push(each),
+      stalled: (reason) => stalls.push(reason),
+      fatal: (why, reason) => fatal.push(`${why}: ${reason}`),
+    },
   });
   await time.settle();
   const kernel = await opening;
   await time.settle();
   const world: World = {
-    kernel, time, journal, hand, news, stalls, fatal,
+    kernel,
+    time,
+    journal,
+    hand,
+    news,
+    stalls,
+    fatal,
     async ask(to, event) {
       const answer = kernel.command(to as Address, event);
       answer.catch(() => {});
@@ -136,7 +265,14 @@ export async function openWorld(options: { journal?: MemoryJournalOptions; time?
 }
 
 /** What a kill leaves: the rows. Opens a new kernel on them, a later epoch. */
-export async function reopen(world: World, options: { hand?: HandDriver; time?: VirtualTime; journal?: MemoryJournalOptions } = {}): Promise<World> {
+export async function reopen(
+  world: World,
+  options: { hand?: HandDriver; time?: VirtualTime; journal?: MemoryJournalOptions } = {},
+): Promise<World> {
   world.kernel.close();
-  return openWorld({ journal: { ...options.journal, from: [...world.journal.rows] }, time: options.time ?? world.time, hand: options.hand ?? new HandDriver() });
+  return openWorld({
+    journal: { ...options.journal, from: [...world.journal.rows] },
+    time: options.time ?? world.time,
+    hand: options.hand ?? new HandDriver(),
+  });
 }

@@ -38,8 +38,21 @@ turns:
 `;
 export const CALL_NAMES = ["a", "b", "c"] as const;
 
-interface ActorSummary { address: string; kind: string; state: string; status: string; events: string[]; pending: string[] }
-interface CommitLine { commit: number; actors: ActorSummary[]; rows: { session: string; row: string; turnId: string | null; callId?: string }[]; killed?: "before" | "after" | "released"; at?: number }
+interface ActorSummary {
+  address: string;
+  kind: string;
+  state: string;
+  status: string;
+  events: string[];
+  pending: string[];
+}
+interface CommitLine {
+  commit: number;
+  actors: ActorSummary[];
+  rows: { session: string; row: string; turnId: string | null; callId?: string }[];
+  killed?: "before" | "after" | "released";
+  at?: number;
+}
 
 /** What is on disk of a session, as far as the server had told before it died. */
 export interface Committed {
@@ -104,7 +117,11 @@ export async function killedStart(lane: Lane, story: Story): Promise<void> {
   const where = ["before", "after", "released"][Math.floor(lane.random() * 3)];
   const commit = 1 + Math.floor(lane.random() * 2);
   const lines: string[] = [];
-  const served = await startServer(lane.home, { script: KILLING_SERVER_FILE, lines, env: { HOSTILE_KILL: JSON.stringify({ commit, where }) } }).catch((error: Error) => {
+  const served = await startServer(lane.home, {
+    script: KILLING_SERVER_FILE,
+    lines,
+    env: { HOSTILE_KILL: JSON.stringify({ commit, where }) },
+  }).catch((error: Error) => {
     if (!error.message.includes("SIGKILL")) throw error;
     return null;
   });
@@ -179,7 +196,13 @@ export class Story {
   }
 
   send({ text, key, steer }: SentMessage) {
-    return this.#lane.server.api<NonNullable<SentMessage["answer"]>>("POST", "/chat/send", { agent: "probe", session: this.session, text, clientKey: key, ...(steer ? { steer } : {}) });
+    return this.#lane.server.api<NonNullable<SentMessage["answer"]>>("POST", "/chat/send", {
+      agent: "probe",
+      session: this.session,
+      text,
+      clientKey: key,
+      ...(steer ? { steer } : {}),
+    });
   }
 
   /** Resolves when the server is dead, or false when the story was over before. */
@@ -242,11 +265,20 @@ export class Story {
     switch (target) {
       case "accepted":
         if (unaccepted === 0) return atRequest(1, 0);
-        return atCommit({ kind: "session", event: "send", nth: pick(1, unaccepted, unaccepted, unaccepted) }, "before", "after", "released");
+        return atCommit(
+          { kind: "session", event: "send", nth: pick(1, unaccepted, unaccepted, unaccepted) },
+          "before",
+          "after",
+          "released",
+        );
       case "started":
-        return pick(0, 1, 2) === 0 ? atCommit({ kind: "turn", event: "prepare.done" }, "after", "released") : atRequest(pick(1, 2, 2), Math.floor(random() * STALL_MS * 0.4));
+        return pick(0, 1, 2) === 0
+          ? atCommit({ kind: "turn", event: "prepare.done" }, "after", "released")
+          : atRequest(pick(1, 2, 2), Math.floor(random() * STALL_MS * 0.4));
       case "streaming":
-        return pick(0, 1, 2) === 0 ? atCommit({ kind: "turn", event: "text.stored", nth: pick(1, 2) }, "before", "after", "released") : atRequest(pick(1, 1, 2), STALL_MS + 30 + Math.floor(random() * 300));
+        return pick(0, 1, 2) === 0
+          ? atCommit({ kind: "turn", event: "text.stored", nth: pick(1, 2) }, "before", "after", "released")
+          : atRequest(pick(1, 1, 2), STALL_MS + 30 + Math.floor(random() * 300));
       case "tool running":
         if (pick(0, 1) === 0) return atCommit({ kind: "call", event: "start", nth: pick(1, 2) }, "after", "released");
         const ms = Math.floor(random() * 120);
@@ -273,7 +305,14 @@ export class Story {
     const rows = committed.rows.filter((row) => row.session === this.address);
     const { open, outcomes } = openOf(committed, this.address);
     const heavy = this.messages.filter((message) => message.answer !== null).length >= 4;
-    return { phase: this.#phase(turn ?? null, at, outcomes), turnRunning: turn !== undefined, heavy: heavy && !rows.some((row) => row.row === "turn_end"), at, open, outcomes };
+    return {
+      phase: this.#phase(turn ?? null, at, outcomes),
+      turnRunning: turn !== undefined,
+      heavy: heavy && !rows.some((row) => row.row === "turn_end"),
+      at,
+      open,
+      outcomes,
+    };
   }
 
   #phase(turn: ActorSummary | null, at: number, outcomes: Set<string>): Phase {
@@ -284,7 +323,9 @@ export class Story {
     if (last?.actors.some((actor) => actor.kind === "call" && actor.events.includes("tool.done")) && committed.lastIsIn) return "tool done";
     if (turn === null || turn.state === "starting" || turn.state === "preparing") return "accepted";
     if (turn.state === "tools") {
-      const running = [...committed.actors.values()].filter((actor) => actor.kind === "call" && actor.address.startsWith(`${turn.address}/`) && actor.status !== "down").length;
+      const running = [...committed.actors.values()].filter(
+        (actor) => actor.kind === "call" && actor.address.startsWith(`${turn.address}/`) && actor.status !== "down",
+      ).length;
       return running > 0 || outcomes.size === 0 ? "tool running" : "tool done";
     }
     const key = turn.pending[0] ?? "";

@@ -36,7 +36,14 @@ function summaryOf(batch) {
     if (kind === "actor") {
       const { address, kind: chart, state, status } = JSON.parse(head);
       const { story = [], pending = [] } = JSON.parse(body);
-      actors.push({ address, kind: chart, state, status, events: story.map((entry) => entry.event.type), pending: pending.filter((each) => !each.settled && !each.mark).map((each) => each.key) });
+      actors.push({
+        address,
+        kind: chart,
+        state,
+        status,
+        events: story.map((entry) => entry.event.type),
+        pending: pending.filter((each) => !each.settled && !each.mark).map((each) => each.key),
+      });
     } else if (kind === "transcript") {
       const { kind: row, turnId } = JSON.parse(head);
       const { callId } = JSON.parse(body ?? "{}");
@@ -50,9 +57,10 @@ function isMeant({ actors, rows, commit }) {
   if (order === null) return false;
   if (order.commit !== undefined) return order.commit === commit;
   const within = (address) => order.under === undefined || address === order.under || address.startsWith(`${order.under}/`);
-  const hit = order.row === undefined
-    ? actors.some((actor) => within(actor.address) && actor.kind === order.kind && actor.events.includes(order.event))
-    : rows.some((row) => within(row.session) && row.row === order.row);
+  const hit =
+    order.row === undefined
+      ? actors.some((actor) => within(actor.address) && actor.kind === order.kind && actor.events.includes(order.event))
+      : rows.some((row) => within(row.session) && row.row === order.row);
   if (!hit) return false;
   order.nth -= 1;
   return order.nth === 0;
@@ -82,5 +90,6 @@ function killing(journal) {
   }
 }
 
-const wire = (options) => openSomora({ ...options, journal: killing(createDuckdbJournal({ folder: join(home, "store"), now: () => Date.now() })) });
+const wire = (options) =>
+  openSomora({ ...options, journal: killing(createDuckdbJournal({ folder: join(home, "store"), now: () => Date.now() })) });
 process.exit(await serve({ home, env: process.env, port: 0, open: false, wire }));

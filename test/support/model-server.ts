@@ -6,7 +6,12 @@ export type ModelServer = RehearsalServer;
 
 /** Plays one script as the model `probe`. Conversations that break P8 get 400. */
 export function startModel(script: string): Promise<ModelServer> {
-  return createRehearsalServer({ readScript: (model) => Promise.resolve(model === "probe" ? { text: script, file: "probe.yaml" } : null), models: () => Promise.resolve(["probe"]), clock: systemClock, strict: true });
+  return createRehearsalServer({
+    readScript: (model) => Promise.resolve(model === "probe" ? { text: script, file: "probe.yaml" } : null),
+    models: () => Promise.resolve(["probe"]),
+    clock: systemClock,
+    strict: true,
+  });
 }
 
 /** Turn and effect that a request was made for, as its idempotency key tells. */

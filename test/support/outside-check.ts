@@ -9,7 +9,10 @@ import { LiveClient } from "./live-client.ts";
 import { effectOf } from "./model-server.ts";
 import { markedProcesses } from "./server-process.ts";
 
-interface Work { active: { turnId: string; calls: { callId: string; tool: string }[] } | null; queued: { turnId: string }[] }
+interface Work {
+  active: { turnId: string; calls: { callId: string; tool: string }[] } | null;
+  queued: { turnId: string }[];
+}
 
 const workOf = (actor: ActorView): boolean => actor.kind === "turn" || actor.kind === "call";
 
@@ -40,18 +43,42 @@ export async function ghosts(lane: Lane, story: Story): Promise<string[]> {
     const tree = await treeOf(lane);
     const processes = markedProcesses(lane.home, lane.server.pid);
     const after = await actorsOf(lane);
-    const print = (actors: ActorView[]): string => actors.filter(workOf).map((actor) => `${actor.address} ${actor.state} ${actor.status}`).sort().join("\n");
+    const print = (actors: ActorView[]): string =>
+      actors
+        .filter(workOf)
+        .map((actor) => `${actor.address} ${actor.state} ${actor.status}`)
+        .sort()
+        .join("\n");
     if (print(before) !== print(after) && tries < 40) continue;
     const stable = print(before) === print(after);
     return compare({ story, actors: after, known: [...before, ...after], tree, work, history, processes: stable ? processes : [], stable });
   }
 }
 
-function compare({ story, actors, known, tree, work, history, processes, stable }: { story: Story; actors: ActorView[]; known: ActorView[]; tree: ActorView[]; work: Work; history: HistoryRow[]; processes: ReturnType<typeof markedProcesses>; stable: boolean }): string[] {
+function compare({
+  story,
+  actors,
+  known,
+  tree,
+  work,
+  history,
+  processes,
+  stable,
+}: {
+  story: Story;
+  actors: ActorView[];
+  known: ActorView[];
+  tree: ActorView[];
+  work: Work;
+  history: HistoryRow[];
+  processes: ReturnType<typeof markedProcesses>;
+  stable: boolean;
+}): string[] {
   const wrong: string[] = [];
   const turns = actors.filter((actor) => actor.kind === "turn");
   const calls = actors.filter((actor) => actor.kind === "call");
-  for (const turn of turns) if (!turn.address.startsWith(`${story.address}/`)) wrong.push(`a turn of an earlier story is shown: ${turn.address}`);
+  for (const turn of turns)
+    if (!turn.address.startsWith(`${story.address}/`)) wrong.push(`a turn of an earlier story is shown: ${turn.address}`);
   if (turns.length > 1) wrong.push(`${turns.length} turns run in one session`);
   const ids = story.messages.flatMap(({ answer }) => answer?.turnId ?? answer?.steerId ?? []);
   const unanswered = story.messages.filter((message) => message.answer === null).length;
@@ -66,7 +93,12 @@ function compare({ story, actors, known, tree, work, history, processes, stable 
   if (stable && turns.length === 0 && work.active !== null) wrong.push(`work names ${work.active.turnId}, the tree no turn`);
   for (const { turnId } of work.queued) if (!ids.includes(turnId) && unanswered === 0) wrong.push(`nobody sent the waiting ${turnId}`);
   if (stable) {
-    const print = (each: ActorView[]): string => each.filter(workOf).map((actor) => actor.address).sort().join(" ");
+    const print = (each: ActorView[]): string =>
+      each
+        .filter(workOf)
+        .map((actor) => actor.address)
+        .sort()
+        .join(" ");
     if (print(tree) !== print(actors)) wrong.push(`the tree topic shows [${print(tree)}], /api/actors [${print(actors)}]`);
     const results = new Set(history.flatMap((row) => (row.kind === "tool_result" ? [row.data.callId] : [])));
     const open = history.flatMap((row) => (row.kind === "tool_call" && !results.has(row.data.callId) ? [row.data.callId] : []));
@@ -76,7 +108,8 @@ function compare({ story, actors, known, tree, work, history, processes, stable 
   }
   for (const { pid, command, variables } of processes) {
     const effect = variables.get("SOMORA_EFFECT") ?? variables.get("SOMORA_RUNNER") ?? "";
-    if (!known.some((actor) => actor.kind === "call" && effect.startsWith(`${actor.address}#${actor.birth}.`))) wrong.push(`the process ${pid} (${command}) belongs to no call that is shown: ${effect}`);
+    if (!known.some((actor) => actor.kind === "call" && effect.startsWith(`${actor.address}#${actor.birth}.`)))
+      wrong.push(`the process ${pid} (${command}) belongs to no call that is shown: ${effect}`);
   }
   return wrong;
 }
@@ -91,7 +124,8 @@ export async function verify(lane: Lane, story: Story): Promise<string[]> {
   checkRequests(lane, story, wrong);
   const actors = await actorsOf(lane);
   for (const actor of actors.filter(workOf)) wrong.push(`all is over, but ${actor.address} is shown`);
-  for (const { pid, command } of markedProcesses(lane.home, lane.server.pid)) wrong.push(`all is over, but the process ${pid} runs: ${command}`);
+  for (const { pid, command } of markedProcesses(lane.home, lane.server.pid))
+    wrong.push(`all is over, but the process ${pid} runs: ${command}`);
   const work = (await lane.server.api<Work>("GET", `/agents/probe/sessions/${story.session}/work`)).body;
   if (work.active !== null || work.queued.length > 0) wrong.push(`all is over, but work says ${JSON.stringify(work)}`);
   return wrong;
@@ -100,11 +134,16 @@ export async function verify(lane: Lane, story: Story): Promise<string[]> {
 async function answeredOnce(story: Story, wrong: string[]): Promise<void> {
   for (const message of story.messages) {
     const again = await story.send(message);
-    if (again.status !== 202 || JSON.stringify(again.body) !== JSON.stringify(message.answer)) wrong.push(`the key of ${message.text} was answered with ${JSON.stringify(message.answer)} first, with ${JSON.stringify(again.body)} later`);
+    if (again.status !== 202 || JSON.stringify(again.body) !== JSON.stringify(message.answer))
+      wrong.push(
+        `the key of ${message.text} was answered with ${JSON.stringify(message.answer)} first, with ${JSON.stringify(again.body)} later`,
+      );
     const { body } = await story.result(message);
-    if (body["outcome"] !== "completed") wrong.push(`${message.text} ended as ${JSON.stringify(body["outcome"])} ${JSON.stringify(body["error"] ?? null)}`);
+    if (body["outcome"] !== "completed")
+      wrong.push(`${message.text} ended as ${JSON.stringify(body["outcome"])} ${JSON.stringify(body["error"] ?? null)}`);
     const said = message.answer?.steered === true && body["appliedTo"] !== undefined ? story.head : message.text;
-    if (!String(body["finalText"]).startsWith(`Answer to ${said}.`)) wrong.push(`${message.text} was answered with ${JSON.stringify(body["finalText"])}`);
+    if (!String(body["finalText"]).startsWith(`Answer to ${said}.`))
+      wrong.push(`${message.text} was answered with ${JSON.stringify(body["finalText"])}`);
   }
 }
 
@@ -121,11 +160,16 @@ function checkHistory(story: Story, history: HistoryRow[], wrong: string[]): voi
   const late = story.messages.find((message) => message.answer?.steered === true)?.answer?.steerId;
   const expected = [...turns, ...(late !== undefined && ends.includes(late) ? [late] : [])];
   if (new Set(ends).size !== ends.length) wrong.push(`a turn ended twice: ${ends.join(" ")}`);
-  if ([...ends].sort().join() !== [...expected].sort().join()) wrong.push(`these turns ended: ${ends.join(" ")}; these were accepted: ${expected.join(" ")}`);
+  if ([...ends].sort().join() !== [...expected].sort().join())
+    wrong.push(`these turns ended: ${ends.join(" ")}; these were accepted: ${expected.join(" ")}`);
   const inOrder = ends.filter((id) => turns.includes(id ?? ""));
   if (inOrder.join() !== turns.join()) wrong.push(`accepted in the order ${turns.join(" ")}, ended in the order ${inOrder.join(" ")}`);
-  const answers = history.filter((row) => row.kind === "assistant_message" && !row.data.superseded && row.data.text.startsWith("Answer to "));
-  for (const id of ends) if (answers.filter((row) => row.turnId === id).length !== 1) wrong.push(`${id} has ${answers.filter((row) => row.turnId === id).length} answers in the history`);
+  const answers = history.filter(
+    (row) => row.kind === "assistant_message" && !row.data.superseded && row.data.text.startsWith("Answer to "),
+  );
+  for (const id of ends)
+    if (answers.filter((row) => row.turnId === id).length !== 1)
+      wrong.push(`${id} has ${answers.filter((row) => row.turnId === id).length} answers in the history`);
 }
 
 function checkCalls(story: Story, history: HistoryRow[], wrong: string[]): void {
@@ -138,10 +182,12 @@ function checkCalls(story: Story, history: HistoryRow[], wrong: string[]): void 
     const [result] = results;
     if (result === undefined || results.length > 1) wrong.push(`the call ${name} has ${results.length} results`);
     if (begun > 1) wrong.push(`the call ${name} ran ${begun} times`);
-    if (result?.ok === true && (begun !== 1 || ended !== 1)) wrong.push(`the call ${name} is said to be done, its file says begun ${begun}, ended ${ended}`);
+    if (result?.ok === true && (begun !== 1 || ended !== 1))
+      wrong.push(`the call ${name} is said to be done, its file says begun ${begun}, ended ${ended}`);
     if (result?.ok === false) {
       if (result.code !== "TOOL_INTERRUPTED") wrong.push(`the call ${name} ended with ${result.code}`);
-      if (![...story.kills, ...story.startKills].some((kill) => !kill.outcomes.has(call.callId))) wrong.push(`the call ${name} is said to be interrupted, but no kill came before its outcome`);
+      if (![...story.kills, ...story.startKills].some((kill) => !kill.outcomes.has(call.callId)))
+        wrong.push(`the call ${name} is said to be interrupted, but no kill came before its outcome`);
     }
   }
 }

@@ -3,7 +3,11 @@ import type { AnyStateMachine } from "xstate";
 import type { ChartDefinition } from "../../src/actors/kernel/chart.ts";
 import { charts } from "../../src/actors/tree.ts";
 
-export interface PoisonEvent { type: string; id?: string; [field: string]: unknown }
+export interface PoisonEvent {
+  type: string;
+  id?: string;
+  [field: string]: unknown;
+}
 
 /** `isPoison(chart, event)`: true makes the step throw. The very first step of an actor comes as type `start`. */
 export function poisonedCharts(isPoison: (chart: string, event: PoisonEvent) => boolean): ChartDefinition[] {

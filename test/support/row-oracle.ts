@@ -2,13 +2,52 @@
  * Reads committed rows and says what is wrong with them, by the kernel's invariants (design §3.3). It imports nothing of what it
  * checks: it knows only what a row looks like.
  */
-interface Row { kind: string; key: string; head: string; body: string | null; epoch: number; commit: number; n: number }
+interface Row {
+  kind: string;
+  key: string;
+  head: string;
+  body: string | null;
+  epoch: number;
+  commit: number;
+  n: number;
+}
 /** A stored head leaves out what is at rest. */
-interface Head { address: string; parent: string | null; birth: string; status: string; state: string; watches: [string, string][]; timers: { id: string }[]; n: number; fence: { idle: boolean } | null; restarts: number; reason?: { kind: string } }
-interface Story { id: string; from: string; event: { type: string; [field: string]: unknown }; sent: string[]; crashed?: unknown }
-interface Mail { id: string; class: string; from: string; key?: string; event: { type: string; [field: string]: unknown } }
-interface Body { pending?: { key: string; name: string; settled: boolean }[]; mail?: Mail[]; story?: Story[] }
-interface Actor { head: Head; body: Body }
+interface Head {
+  address: string;
+  parent: string | null;
+  birth: string;
+  status: string;
+  state: string;
+  watches: [string, string][];
+  timers: { id: string }[];
+  n: number;
+  fence: { idle: boolean } | null;
+  restarts: number;
+  reason?: { kind: string };
+}
+interface Story {
+  id: string;
+  from: string;
+  event: { type: string; [field: string]: unknown };
+  sent: string[];
+  crashed?: unknown;
+}
+interface Mail {
+  id: string;
+  class: string;
+  from: string;
+  key?: string;
+  event: { type: string; [field: string]: unknown };
+}
+interface Body {
+  pending?: { key: string; name: string; settled: boolean }[];
+  mail?: Mail[];
+  story?: Story[];
+}
+interface Actor {
+  head: Head;
+  body: Body;
+}
 
 export function wrongRows(rows: readonly Row[]): string[] {
   const wrong: string[] = [];
@@ -29,12 +68,20 @@ export function wrongRows(rows: readonly Row[]): string[] {
     for (const row of commit) {
       if (row.kind !== "actor") continue;
       const head = JSON.parse(row.head) as Head;
-      for (const step of (JSON.parse(row.body ?? "{}") as Body).story ?? []) for (const id of step.sent) sentTo.set(id, { from: head.address, birth: head.birth, order: (sends += 1) });
+      for (const step of (JSON.parse(row.body ?? "{}") as Body).story ?? [])
+        for (const id of step.sent) sentTo.set(id, { from: head.address, birth: head.birth, order: (sends += 1) });
     }
     const downsNow: { of: string; birth: string; by: string }[] = [];
     for (const row of commit) {
       if (row.kind !== "actor") continue;
-      const head = { parent: null, watches: [], timers: [], fence: null, restarts: 0, ...(JSON.parse(row.head) as object) } as unknown as Head;
+      const head = {
+        parent: null,
+        watches: [],
+        timers: [],
+        fence: null,
+        restarts: 0,
+        ...(JSON.parse(row.head) as object),
+      } as unknown as Head;
       const body = JSON.parse(row.body ?? "{}") as Body;
       for (const step of body.story ?? []) {
         if (step.event.type === "parked" || step.event.type === "unparked") continue;
@@ -53,7 +100,8 @@ export function wrongRows(rows: readonly Row[]): string[] {
           const lane = `${step.from} ${head.address} ${head.birth}`;
           if ((order.get(lane) ?? 0) > sent.order) wrong.push(`K4: ${head.address} heard ${step.id} of ${step.from} out of order`);
           order.set(lane, sent.order);
-          if (over.has(`${head.address}#${head.birth} ${sent.from}#${sent.birth}`)) wrong.push(`K4: ${head.address} heard ${step.id} of ${sent.from} after its down`);
+          if (over.has(`${head.address}#${head.birth} ${sent.from}#${sent.birth}`))
+            wrong.push(`K4: ${head.address} heard ${step.id} of ${sent.from} after its down`);
         }
         if (step.event.type === "down" && typeof step.event["birth"] === "string" && step.event["birth"] !== "") {
           const print = `${head.address}#${head.birth} ${String(step.event["address"])}#${step.event["birth"]}`;
@@ -63,7 +111,8 @@ export function wrongRows(rows: readonly Row[]): string[] {
         }
       }
       for (const pending of body.pending ?? []) {
-        if (keys.has(pending.key) && !actors.get(head.address)?.body.pending?.some(({ key }) => key === pending.key)) wrong.push(`K11: the key ${pending.key} came into use again`);
+        if (keys.has(pending.key) && !actors.get(head.address)?.body.pending?.some(({ key }) => key === pending.key))
+          wrong.push(`K11: the key ${pending.key} came into use again`);
         keys.add(pending.key);
       }
       const names = (body.pending ?? []).map(({ name }) => name);
@@ -73,11 +122,13 @@ export function wrongRows(rows: readonly Row[]): string[] {
         actors.delete(head.address);
       } else {
         const before = actors.get(head.address);
-        if (before && before.head.birth === head.birth && before.head.n > head.n) wrong.push(`the effect count of ${head.address} went back`);
+        if (before && before.head.birth === head.birth && before.head.n > head.n)
+          wrong.push(`the effect count of ${head.address} went back`);
         actors.set(head.address, { head, body });
       }
     }
-    for (const { of, birth, by } of downsNow) if (actors.get(of)?.head.birth === birth) wrong.push(`K7: ${by} heard the down of ${of}, which lives with that birth`);
+    for (const { of, birth, by } of downsNow)
+      if (actors.get(of)?.head.birth === birth) wrong.push(`K7: ${by} heard the down of ${of}, which lives with that birth`);
     for (const [id, to] of underway) {
       const actor = actors.get(to);
       if (!actor || held(actors, to)) underway.delete(id);
@@ -113,7 +164,8 @@ function wrongCut(actors: ReadonlyMap<string, Actor>): string[] {
     for (const [address, birth] of head.watches) {
       const target = actors.get(address);
       const due = body.mail?.some((mail) => mail.class === "down" && mail.event["address"] === address && mail.event["birth"] === birth);
-      if ((!target || target.head.birth !== birth) && !due) wrong.push(`K7: ${head.address} watches ${address}, which is gone, and nothing tells it so`);
+      if ((!target || target.head.birth !== birth) && !due)
+        wrong.push(`K7: ${head.address} watches ${address}, which is gone, and nothing tells it so`);
     }
     for (const pending of body.pending ?? []) {
       const inMail = body.mail?.some((mail) => mail.class === "outcome" && mail.key === pending.key) ?? false;

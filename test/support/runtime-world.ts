@@ -6,7 +6,14 @@ import { openRuntime, type Runtime, type RuntimeOptions } from "../../src/actors
 import { createMemoryJournal, type MemoryJournal, type MemoryJournalOptions } from "../../src/store/index.ts";
 import type { Batch, Journal } from "../../src/ports/journal.port.ts";
 import type { Driver } from "../../src/ports/driver.port.ts";
-import { type ChatMessage, type Engine, EngineError, type EngineContext, type RoundRequest, type RoundResult } from "../../src/ports/engine.port.ts";
+import {
+  type ChatMessage,
+  type Engine,
+  EngineError,
+  type EngineContext,
+  type RoundRequest,
+  type RoundResult,
+} from "../../src/ports/engine.port.ts";
 import type { AgentSettings, SettingsPort } from "../../src/ports/settings.port.ts";
 import type { ToolCallResult, ToolListing, ToolRoom } from "../../src/ports/tools.port.ts";
 import type { HistoryRow } from "../../src/protocol/history.ts";
@@ -58,10 +65,14 @@ export class Outside {
       this.waiting.set(name, waiting);
       const go = (): void => resolve(true);
       waiting.add(go);
-      signal.addEventListener("abort", () => {
-        waiting.delete(go);
-        resolve(false);
-      }, { once: true });
+      signal.addEventListener(
+        "abort",
+        () => {
+          waiting.delete(go);
+          resolve(false);
+        },
+        { once: true },
+      );
     });
   }
 }
@@ -135,7 +146,10 @@ export interface RuntimeWorld {
   logged: string[];
   /** Frames watchers of sessions were told, in order. */
   frames: { agent: string; session: string; type: string; data: unknown }[];
-  send(text: string, more?: { agent?: string; session?: string; clientKey?: string; steer?: boolean }): Promise<{ turnId?: string; steerId?: string }>;
+  send(
+    text: string,
+    more?: { agent?: string; session?: string; clientKey?: string; steer?: boolean },
+  ): Promise<{ turnId?: string; steerId?: string }>;
   history(agent?: string, session?: string): Promise<HistoryRow[]>;
   /** Settles until the condition holds; lets time pass when nothing else moves. Throws after two virtual minutes. */
   until(what: string, holds: () => boolean | Promise<boolean>): Promise<void>;
@@ -143,8 +157,18 @@ export interface RuntimeWorld {
 }
 
 const MODEL: ModelInfo = {
-  ref: "scripted/m", alias: null, provider: "scripted", id: "m", engine: "rehearsal", rehearsal: false, contextWindow: 100_000, maxTokens: null,
-  capabilities: ["text"], parallelToolCalls: true, price: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 }, baseUrl: null,
+  ref: "scripted/m",
+  alias: null,
+  provider: "scripted",
+  id: "m",
+  engine: "rehearsal",
+  rehearsal: false,
+  contextWindow: 100_000,
+  maxTokens: null,
+  capabilities: ["text"],
+  parallelToolCalls: true,
+  price: { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 },
+  baseUrl: null,
 };
 
 export function scriptedEngine(model: Model, outside: Outside, now: () => number): Engine {
@@ -163,11 +187,16 @@ export function scriptedEngine(model: Model, outside: Outside, now: () => number
       const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
       const partial: RoundResult = { blocks, calls: [], finish: "cut", model: "m", usage };
       if (plan.hang !== undefined && !(await outside.wait(plan.hang, signal))) throw new EngineError("ABORTED", "aborted", { partial });
-      if (plan.fail) throw new EngineError(plan.fail.code, `The model server answered ${plan.fail.code}.`, { retryable: plan.fail.retryable ?? false, ...(plan.fail.retryAfterMs === undefined ? {} : { retryAfterMs: plan.fail.retryAfterMs }), ...(blocks.length > 0 ? { partial } : {}) });
+      if (plan.fail)
+        throw new EngineError(plan.fail.code, `The model server answered ${plan.fail.code}.`, {
+          retryable: plan.fail.retryable ?? false,
+          ...(plan.fail.retryAfterMs === undefined ? {} : { retryAfterMs: plan.fail.retryAfterMs }),
+          ...(blocks.length > 0 ? { partial } : {}),
+        });
       if (plan.say !== undefined) emit({ type: "text.end", blockId: "t1" });
       if (plan.cut) return partial;
       const calls = (plan.calls ?? []).map(([name, input], index) => {
-        const broken = name === "broken" ? { broken: { kind: "malformed" as const, error: "Expected a value", raw: "{\"a\":" } } : {};
+        const broken = name === "broken" ? { broken: { kind: "malformed" as const, error: "Expected a value", raw: '{"a":' } } : {};
         return { id: `c${index}`, name, input, ...broken };
       });
       return { blocks, calls: request.toolChoice === "none" ? [] : calls, finish: calls.length > 0 ? "tools" : "stop", model: "m", usage };
@@ -195,7 +224,14 @@ function scriptedRoom(outside: Outside): ToolRoom {
       outside.ran.push(`${request.tool} ${JSON.stringify(request.input)}`);
       if (request.tool === "crash") throw new Error("the tool room itself failed");
       if (request.tool === "gate" && !(await outside.wait(String((request.input as { name: string }).name), signal))) {
-        return { output: { ok: false, error: { code: "TOOL_CANCELLED", message: "stopped" } }, summary: "stopped", ms: 1, filesWritten: [], changes: [], aborted: true };
+        return {
+          output: { ok: false, error: { code: "TOOL_CANCELLED", message: "stopped" } },
+          summary: "stopped",
+          ms: 1,
+          filesWritten: [],
+          changes: [],
+          aborted: true,
+        };
       }
       const done = result(request.input);
       outside.results.set(request.effectKey, done);
@@ -222,9 +258,17 @@ export async function openRuntimeWorld(options: RuntimeWorldOptions = {}): Promi
   const logged: string[] = [];
   const settings = settingsOf(agents, options);
   const opening = openRuntime({
-    journal: options.killer ? options.killer.over(journal) : journal, clock: time, scheduler: time, settings,
+    journal: options.killer ? options.killer.over(journal) : journal,
+    clock: time,
+    scheduler: time,
+    settings,
     maker: { createAgent: async ({ name }) => void agents.add(name) },
-    models: { addProvider: () => Promise.resolve(), setAgentModel: () => Promise.resolve(), listModels: () => Promise.resolve([]), find: () => Promise.resolve([]) } as never,
+    models: {
+      addProvider: () => Promise.resolve(),
+      setAgentModel: () => Promise.resolve(),
+      listModels: () => Promise.resolve([]),
+      find: () => Promise.resolve([]),
+    } as never,
     tools: scriptedRoom(outside),
     engines: { rehearsal: scriptedEngine(options.model ?? plain, outside, () => time.now()) },
     prepareHistory: (messages) => ({ messages, notices: [] }),
@@ -235,10 +279,19 @@ export async function openRuntimeWorld(options: RuntimeWorldOptions = {}): Promi
     serverLine: () => ({ version: "test", home: "/home", draining: false, config: { valid: true, errors: [] } }),
     fatal: (why, reason) => fatal.push(`${why}: ${reason}`),
     log: (level, message) => logged.push(`${level}: ${message}`),
-    ...(options.replace || options.staying ? { replace: { ...options.replace, ...(options.staying ? { wrap: (driver: Driver) => stay(options.staying as Map<string, StayingDriver>, driver) } : {}) } } : {}),
+    ...(options.replace || options.staying
+      ? {
+          replace: {
+            ...options.replace,
+            ...(options.staying ? { wrap: (driver: Driver) => stay(options.staying as Map<string, StayingDriver>, driver) } : {}),
+          },
+        }
+      : {}),
   });
   let failed: unknown = null;
-  opening.catch((error: unknown) => { failed = error; });
+  opening.catch((error: unknown) => {
+    failed = error;
+  });
   await (options.moving ? time.advance(1000) : time.settle());
   if (failed !== null) throw failed as Error;
   if (options.killer?.died) throw new DiedOpening(journal);
@@ -246,7 +299,16 @@ export async function openRuntimeWorld(options: RuntimeWorldOptions = {}): Promi
   const frames: RuntimeWorld["frames"] = [];
   runtime.watch.onSession((agent, session, type, data) => frames.push({ agent, session, type, data }));
   const world: RuntimeWorld = {
-    runtime, journal, time, outside, agents, options, stalls, fatal, logged, frames,
+    runtime,
+    journal,
+    time,
+    outside,
+    agents,
+    options,
+    stalls,
+    fatal,
+    logged,
+    frames,
     async send(text, { agent = "ada", session = "main", ...more } = {}) {
       const answer = runtime.chat.send({ agent, session, text, ...more });
       answer.catch(() => {});
@@ -259,10 +321,15 @@ export async function openRuntimeWorld(options: RuntimeWorldOptions = {}): Promi
       return (await page).rows;
     },
     until: (what, holds) => until(time, what, holds),
-    idle: (agent = "ada", session = "main") => until(time, `${agent}/${session} idle`, () => {
-      const context = runtime.kernel.context(`/agents/${agent}/sessions/${session}` as never) as { running: string | null; queue: { size: number }; held: boolean } | null;
-      return context !== null && context.running === null && (context.queue.size === 0 || context.held);
-    }),
+    idle: (agent = "ada", session = "main") =>
+      until(time, `${agent}/${session} idle`, () => {
+        const context = runtime.kernel.context(`/agents/${agent}/sessions/${session}` as never) as {
+          running: string | null;
+          queue: { size: number };
+          held: boolean;
+        } | null;
+        return context !== null && context.running === null && (context.queue.size === 0 || context.held);
+      }),
   };
   return world;
 }
@@ -279,7 +346,14 @@ export async function until(time: VirtualTime, what: string, holds: () => boolea
 /** What a kill leaves: the rows. Opens a new runtime on them. */
 export async function reopenRuntime(world: RuntimeWorld, more: Partial<RuntimeWorldOptions> = {}): Promise<RuntimeWorld> {
   world.runtime.close();
-  return openRuntimeWorld({ ...world.options, agents: [...world.agents], time: world.time, outside: world.outside, ...more, journal: { ...more.journal, from: [...world.journal.rows] } });
+  return openRuntimeWorld({
+    ...world.options,
+    agents: [...world.agents],
+    time: world.time,
+    outside: world.outside,
+    ...more,
+    journal: { ...more.journal, from: [...world.journal.rows] },
+  });
 }
 
 function stay(kept: Map<string, StayingDriver>, driver: Driver): Driver {
@@ -291,17 +365,43 @@ function stay(kept: Map<string, StayingDriver>, driver: Driver): Driver {
 
 function settingsOf(agents: Set<string>, options: RuntimeWorldOptions): SettingsPort {
   const model = { ...MODEL, parallelToolCalls: options.parallel ?? true };
-  const agent = (name: string): AgentSettings | null => (agents.has(name)
-    ? {
-      name, folder: `/home/agents/${name}`, kind: "chat", description: "", icon: null, color: null, role: null, model: model.ref, thinking: null, tools: { deny: [], allow: [] },
-      loop: { maxRounds: 40, maxToolCallsPerTurn: 120, toolCallTimeoutMs: 30_000, longTaskDefaultTimeoutMs: 300_000, longTaskMaxTimeoutMs: 1_800_000, ...options.loop },
-      budget: { perTurnUsd: null, perDayUsd: null }, workspace: "/work", problem: null, persona: () => Promise.resolve({ soul: null, agents: "", user: null }),
-    }
-    : null);
+  const agent = (name: string): AgentSettings | null =>
+    agents.has(name)
+      ? {
+          name,
+          folder: `/home/agents/${name}`,
+          kind: "chat",
+          description: "",
+          icon: null,
+          color: null,
+          role: null,
+          model: model.ref,
+          thinking: null,
+          tools: { deny: [], allow: [] },
+          loop: {
+            maxRounds: 40,
+            maxToolCallsPerTurn: 120,
+            toolCallTimeoutMs: 30_000,
+            longTaskDefaultTimeoutMs: 300_000,
+            longTaskMaxTimeoutMs: 1_800_000,
+            ...options.loop,
+          },
+          budget: { perTurnUsd: null, perDayUsd: null },
+          workspace: "/work",
+          problem: null,
+          persona: () => Promise.resolve({ soul: null, agents: "", user: null }),
+        }
+      : null;
   return {
-    agents: () => [...agents].sort(), agent, models: () => [model], provider: () => null,
+    agents: () => [...agents].sort(),
+    agent,
+    models: () => [model],
+    provider: () => null,
     resolveModel: (ref) => (ref === model.ref ? model : null),
     server: () => ({ drainMs: 10_000, resumeAfterRestart: options.resumeAfterRestart ?? "all" }),
-    budget: () => ({ perTurnUsd: null, perDayUsd: null, ...options.budget }), engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }), store: () => ({ keepStoryDays: 7 }), onChange: () => () => {},
+    budget: () => ({ perTurnUsd: null, perDayUsd: null, ...options.budget }),
+    engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }),
+    store: () => ({ keepStoryDays: 7 }),
+    onChange: () => () => {},
   };
 }

@@ -11,8 +11,26 @@ import { until } from "./runtime-world.ts";
 /** Pure but for the clock: "limited" is refused for the first second after `limitUntil` was set. */
 export function scenarioModel(limits: { until: number }): Model {
   return (said, round, _messages, now) => {
-    if (said === "tools") return round === 0 ? { say: "I look", calls: [["echo", { n: 1 }], ["act", { n: 1 }], ["gate", { name: "g1" }]] } : { say: "done with tools" };
-    if (said === "more tools") return round === 0 ? { calls: [["gate", { name: "g2" }], ["act", { n: 2 }]] } : { say: "done with more tools" };
+    if (said === "tools")
+      return round === 0
+        ? {
+            say: "I look",
+            calls: [
+              ["echo", { n: 1 }],
+              ["act", { n: 1 }],
+              ["gate", { name: "g1" }],
+            ],
+          }
+        : { say: "done with tools" };
+    if (said === "more tools")
+      return round === 0
+        ? {
+            calls: [
+              ["gate", { name: "g2" }],
+              ["act", { n: 2 }],
+            ],
+          }
+        : { say: "done with more tools" };
     if (said === "limited" && now < limits.until) return { fail: { code: "PROVIDER_LIMITED", retryable: true, retryAfterMs: 1000 } };
     if (said === "long") return { say: "half of a long", hang: "stream" };
     if (said === "malformed") return round === 0 ? { calls: [["broken", {}]] } : { say: "I see" };
@@ -49,7 +67,14 @@ export class Client {
       await this.stage.tend?.();
       const { world } = this.stage;
       let end: { value: Value } | { error: unknown } | null = null;
-      request(world).then((value) => { end = { value }; }, (error: unknown) => { end = { error }; });
+      request(world).then(
+        (value) => {
+          end = { value };
+        },
+        (error: unknown) => {
+          end = { error };
+        },
+      );
       await until(world.time, `an answer to ${what}`, async () => {
         await this.stage.tend?.();
         return end !== null || this.stage.world !== world;
@@ -67,7 +92,9 @@ export class Client {
   }
 
   async send(key: string, text: string, more: { session?: string; steer?: boolean } = {}): Promise<string> {
-    const answer = await this.ask(`send ${key}`, (world) => world.runtime.chat.send({ agent: "ada", session: "main", text, clientKey: key, ...more }));
+    const answer = await this.ask(`send ${key}`, (world) =>
+      world.runtime.chat.send({ agent: "ada", session: "main", text, clientKey: key, ...more }),
+    );
     const id = "steerId" in answer ? answer.steerId : answer.turnId;
     this.accepted.set(key, id);
     return id;
@@ -88,7 +115,13 @@ export class Client {
   }
 }
 
-export interface SessionState { running: string | null; queue: Parts; steers: Parts; turns: Parts<JsonObject & { state: string; outcome: string | null }>; held: boolean }
+export interface SessionState {
+  running: string | null;
+  queue: Parts;
+  steers: Parts;
+  turns: Parts<JsonObject & { state: string; outcome: string | null }>;
+  held: boolean;
+}
 
 export function sessionOf(world: RuntimeWorld, session: string): SessionState | null {
   return world.runtime.kernel.context(`/agents/ada/sessions/${session}` as never) as unknown as SessionState | null;
@@ -108,16 +141,26 @@ export async function play(stage: Stage, limits: { until: number }): Promise<Cli
   const third = await client.send("k3", "never runs");
   await client.send("k4", "steer me", { steer: true });
   const steer = await client.send("k5", "take me back", { steer: true });
-  await client.ask("take the steer back", (world) => world.runtime.chat.takeBack(steer)).catch((error: unknown) => known(error, "TURN_REMOVED"));
+  await client
+    .ask("take the steer back", (world) => world.runtime.chat.takeBack(steer))
+    .catch((error: unknown) => known(error, "TURN_REMOVED"));
   await client.ask("take back", (world) => world.runtime.chat.takeBack(third)).catch((error: unknown) => known(error, "TURN_REMOVED"));
   await client.ask("hold", (world) => world.runtime.team.hold("ada", "main"));
   await stage.restart();
   await client.ask("release", (world) => world.runtime.team.release("ada", "main"));
   await client.ask("title", (world) => world.runtime.team.patchSession("ada", "main", { title: "a title" }));
-  await client.until("the gate is reached again, or its call is over", (world) => world.outside.isWaiting("g1") || !world.runtime.kernel.has(`${turnAddress(client, "k1")}/calls/1.2` as never));
+  await client.until(
+    "the gate is reached again, or its call is over",
+    (world) => world.outside.isWaiting("g1") || !world.runtime.kernel.has(`${turnAddress(client, "k1")}/calls/1.2` as never),
+  );
   stage.world.outside.release("g1");
-  await client.until("the limit is met", (world) => world.runtime.kernel.committed(turnAddress(client, "k2"))?.state === "waiting" || over(world, client.accepted.get("k2")));
-  await client.ask("a session for a moment", (world) => world.runtime.team.createSession("ada", { slug: "temp" })).catch((error: unknown) => known(error, "SESSION_EXISTS"));
+  await client.until(
+    "the limit is met",
+    (world) => world.runtime.kernel.committed(turnAddress(client, "k2"))?.state === "waiting" || over(world, client.accepted.get("k2")),
+  );
+  await client
+    .ask("a session for a moment", (world) => world.runtime.team.createSession("ada", { slug: "temp" }))
+    .catch((error: unknown) => known(error, "SESSION_EXISTS"));
   const due = stage.world.runtime.kernel.committed(turnAddress(client, "k2"))?.nextTimer?.at;
   if (due !== undefined) {
     await stage.world.time.advance(due - stage.world.time.now() - 1);
@@ -125,11 +168,13 @@ export async function play(stage: Stage, limits: { until: number }): Promise<Cli
   }
   limits.until = stage.world.time.now();
   // The fence of the deletion ends its round, so that the timer that is due lies in a mailbox at that commit.
-  await client.ask("delete it", (world) => {
-    const deleting = world.runtime.team.deleteSession("ada", "temp");
-    world.time.fireDue();
-    return deleting;
-  }).catch((error: unknown) => known(error, "SESSION_UNKNOWN"));
+  await client
+    .ask("delete it", (world) => {
+      const deleting = world.runtime.team.deleteSession("ada", "temp");
+      world.time.fireDue();
+      return deleting;
+    })
+    .catch((error: unknown) => known(error, "SESSION_UNKNOWN"));
   await client.idle();
   await client.send("k6", "long");
   await client.until("it streams", (world) => world.outside.isWaiting("stream"));
@@ -140,13 +185,17 @@ export async function play(stage: Stage, limits: { until: number }): Promise<Cli
   await client.send("k8", "bad key");
   await client.idle();
   await client.ask("a tool at the door", (world) => world.runtime.tools.call("ada", "echo", { input: { n: 3 } }));
-  await client.ask("a session", (world) => world.runtime.team.createSession("ada", { slug: "second" })).catch((error: unknown) => known(error, "SESSION_EXISTS"));
+  await client
+    .ask("a session", (world) => world.runtime.team.createSession("ada", { slug: "second" }))
+    .catch((error: unknown) => known(error, "SESSION_EXISTS"));
   await client.send("k9", "in the second", { session: "second" });
   await client.idle("second");
   await client.send("k10", "more tools");
   await client.until("the second gate is reached", (world) => world.outside.isWaiting("g2"));
   const eleventh = await client.send("k11", "made a steer");
-  await client.ask("make it a steer", (world) => world.runtime.chat.steerQueued(eleventh)).catch((error: unknown) => known(error, "TURN_STARTED"));
+  await client
+    .ask("make it a steer", (world) => world.runtime.chat.steerQueued(eleventh))
+    .catch((error: unknown) => known(error, "TURN_STARTED"));
   stage.world.outside.release("g2");
   await client.idle();
   return client;
@@ -154,8 +203,15 @@ export async function play(stage: Stage, limits: { until: number }): Promise<Cli
 
 /** Deletes the second session: its own step, so that its rows can be looked at before. */
 export async function playDelete(client: Client): Promise<void> {
-  await client.ask("delete", (world) => world.runtime.team.deleteSession("ada", "second")).catch((error: unknown) => known(error, "SESSION_UNKNOWN"));
-  await client.until("the second session is gone", (world) => !world.runtime.kernel.has("/agents/ada/sessions/second" as never) && world.runtime.kernel.committed("/agents/ada" as never)?.detail["sessions"] === 1);
+  await client
+    .ask("delete", (world) => world.runtime.team.deleteSession("ada", "second"))
+    .catch((error: unknown) => known(error, "SESSION_UNKNOWN"));
+  await client.until(
+    "the second session is gone",
+    (world) =>
+      !world.runtime.kernel.has("/agents/ada/sessions/second" as never) &&
+      world.runtime.kernel.committed("/agents/ada" as never)?.detail["sessions"] === 1,
+  );
 }
 
 function turnAddress(client: Client, key: string): never {
@@ -172,7 +228,8 @@ export async function broken(client: Client): Promise<string[]> {
   const wrong: string[] = [];
   const main = sessionOf(world, "main");
   if (!main) return ["the session is gone"];
-  if (main.running !== null || main.queue.size > 0 || main.steers.size > 0) wrong.push(`not at rest: running ${main.running}, ${main.queue.size} queued, ${main.steers.size} steers`);
+  if (main.running !== null || main.queue.size > 0 || main.steers.size > 0)
+    wrong.push(`not at rest: running ${main.running}, ${main.queue.size} queued, ${main.steers.size} steers`);
   const rows = await world.history();
   for (const [key, id] of client.accepted) {
     if (key === "k9") continue;
@@ -182,9 +239,13 @@ export async function broken(client: Client): Promise<string[]> {
     else if (turn.state === "running") wrong.push(`${key} never ended`);
     else if (turn.state === "applied" && ends !== 0) wrong.push(`${key} was applied and ended as well`);
     else if (turn.state === "ended" && turn.outcome !== "removed" && ends !== 1) wrong.push(`${key} ended ${ends} times (${turn.outcome})`);
-    const said = rows.filter((row) => row.kind === "user_message" && (row.turnId === id || (row.data as { steerId?: string }).steerId === id)).length;
+    const said = rows.filter(
+      (row) => row.kind === "user_message" && (row.turnId === id || (row.data as { steerId?: string }).steerId === id),
+    ).length;
     const expected = turn?.outcome === "removed" ? 0 : 1;
-    const own = rows.filter((row) => row.kind === "user_message" && ((row.turnId === id && row.data.steer !== true) || row.data.steerId === id)).length;
+    const own = rows.filter(
+      (row) => row.kind === "user_message" && ((row.turnId === id && row.data.steer !== true) || row.data.steerId === id),
+    ).length;
     if (own !== expected) wrong.push(`${key} stands ${own} times in the transcript instead of ${expected} (${said})`);
   }
   wrong.push(...interleaved(rows));

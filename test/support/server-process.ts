@@ -39,7 +39,10 @@ export interface TestHome {
 }
 
 /** An agent `probe` whose model is asked at `modelUrl`; `exec` is turned on. `settings` is YAML below `server:`. */
-export async function makeTestHome(modelUrl: string, options: { settings?: string; parallel?: boolean; base?: string } = {}): Promise<TestHome> {
+export async function makeTestHome(
+  modelUrl: string,
+  options: { settings?: string; parallel?: boolean; base?: string } = {},
+): Promise<TestHome> {
   const base = options.base ?? (await mkdtemp(join(tmpdir(), "somora-hostile-")));
   const folder = join(base, "home");
   const workspace = join(base, "work");
@@ -61,7 +64,10 @@ providers:
   return { folder, base, workspace, mark: randomUUID(), remove: () => rm(base, { recursive: true, force: true, maxRetries: 3 }) };
 }
 
-export interface Answer<Body = Record<string, unknown>> { status: number; body: Body }
+export interface Answer<Body = Record<string, unknown>> {
+  status: number;
+  body: Body;
+}
 
 export interface ServerProcess {
   child: ChildProcess;
@@ -95,7 +101,14 @@ export async function startServer(home: TestHome, options: StartOptions = {}): P
   const child = spawn(process.execPath, [options.script ?? SERVER_FILE, ...(options.args ?? ["--port", "0"]), "--no-open"], {
     cwd: home.base,
     stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"],
-    env: { PATH: process.env["PATH"] ?? "", LANG: "C.UTF-8", HOME: home.base, SOMORA_HOME: home.folder, HOSTILE_MARK: home.mark, ...options.env },
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      LANG: "C.UTF-8",
+      HOME: home.base,
+      SOMORA_HOME: home.folder,
+      HOSTILE_MARK: home.mark,
+      ...options.env,
+    },
   });
   let stderr = "";
   child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
@@ -170,7 +183,11 @@ function collectLines(stream: Readable, lines: string[]): Promise<void> {
   });
 }
 
-export interface MarkedProcess { pid: number; command: string; variables: Map<string, string> }
+export interface MarkedProcess {
+  pid: number;
+  command: string;
+  variables: Map<string, string>;
+}
 
 /** What runs with the home's mark, the server itself left out. Zombies have ended. */
 export function markedProcesses(home: TestHome, ...notThese: number[]): MarkedProcess[] {
@@ -182,7 +199,9 @@ export function markedProcesses(home: TestHome, ...notThese: number[]): MarkedPr
       if (!environment.includes(`HOSTILE_MARK=${home.mark}`)) continue;
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
       if (/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2))) continue;
-      const variables = new Map(environment.split("\0").map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)] as const));
+      const variables = new Map(
+        environment.split("\0").map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)] as const),
+      );
       found.push({ pid: Number(name), command: readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").trim(), variables });
     } catch (error) {
       // It ended while we looked.

@@ -34,11 +34,15 @@ export class StayingDriver implements Driver {
     this.#works.set(context.key, work);
     this.#attach(work, context);
     work.outcome = this.#inner.perform(request, {
-      key: context.key, address: context.address, attempt: context.attempt, signal: work.controller.signal,
-      fact: (fact) => new Promise<void>((resolve) => {
-        work.facts.set(fact, resolve);
-        tell(work, fact);
-      }),
+      key: context.key,
+      address: context.address,
+      attempt: context.attempt,
+      signal: work.controller.signal,
+      fact: (fact) =>
+        new Promise<void>((resolve) => {
+          work.facts.set(fact, resolve);
+          tell(work, fact);
+        }),
       live: (topic, type, data) => work.context.live(topic, type, data),
       onTell: (listener) => work.context.onTell(listener),
     });

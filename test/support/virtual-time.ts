@@ -1,7 +1,11 @@
 /** Time that stands still until a test moves it, and a scheduler that runs when asked. */
 import type { Calendar, Clock, Scheduler } from "../../src/ports/clock.port.ts";
 
-interface Waiting { at: number; order: number; callback: () => void }
+interface Waiting {
+  at: number;
+  order: number;
+  callback: () => void;
+}
 
 export class VirtualTime implements Clock, Calendar, Scheduler {
   #now: number;
@@ -56,7 +60,7 @@ export class VirtualTime implements Clock, Calendar, Scheduler {
 
   /** Runs everything that may run without time passing, promises included. */
   async settle(): Promise<void> {
-    for (let quiet = 0; quiet < 2; ) {
+    for (let quiet = 0; quiet < 2;) {
       const work = this.#soon.splice(0);
       for (const each of work) each();
       await new Promise<void>((resolve) => setImmediate(resolve));

@@ -11,7 +11,15 @@ import type { PayloadInput } from "../../protocol/payload.ts";
 import { costOf, NO_USAGE } from "../../protocol/usage.ts";
 import type { Clock } from "../../ports/clock.port.ts";
 import type { Booking, Driver, DriverContext, Outcome } from "../../ports/driver.port.ts";
-import { type ChatMessage, type Engine, EngineError, type EngineEvent, type RoundCall, type RoundResult, type ToolSpec } from "../../ports/engine.port.ts";
+import {
+  type ChatMessage,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type RoundCall,
+  type RoundResult,
+  type ToolSpec,
+} from "../../ports/engine.port.ts";
 import type { AgentSettings, SettingsPort } from "../../ports/settings.port.ts";
 import type { ToolRoom } from "../../ports/tools.port.ts";
 import { chatMessages } from "../chat-messages.ts";
@@ -23,7 +31,11 @@ const STORE_EVERY_MS = 1000;
 const STORE_ENDED_MS = 100;
 
 /** Repairs a history (P8) and makes it fit the window; `full`: it does not fit even so. */
-export type PrepareHistory = (messages: ChatMessage[], tools: ToolSpec[], model: ModelInfo) => { messages: ChatMessage[]; notices: { kind: string; text: string }[] } | "full";
+export type PrepareHistory = (
+  messages: ChatMessage[],
+  tools: ToolSpec[],
+  model: ModelInfo,
+) => { messages: ChatMessage[]; notices: { kind: string; text: string }[] } | "full";
 
 export interface EngineDriverParts {
   clock: Clock;
@@ -33,7 +45,7 @@ export interface EngineDriverParts {
   conversations: Conversations;
   prepareHistory: PrepareHistory;
   /** US dollars booked today, as far as known: of one agent, or of all. */
-  spentToday(agent: string | null): Promise<number>;
+  spentToday(agent: string | null): number;
   /** AGENTS.md or CLAUDE.md of a folder, when there is one. */
   projectRules(folder: string): Promise<{ file: string; text: string } | null>;
 }
@@ -42,7 +54,13 @@ export function engineDriver(parts: EngineDriverParts): Driver {
   return { name: "engine", perform: (request, context) => new Round(parts, request, context).run() };
 }
 
-interface Block { kind: "text" | "thinking"; blockId: string; text: string; stored: number; open: boolean }
+interface Block {
+  kind: "text" | "thinking";
+  blockId: string;
+  text: string;
+  stored: number;
+  open: boolean;
+}
 
 class Round {
   readonly #parts: EngineDriverParts;
@@ -76,10 +94,15 @@ class Round {
     const ref = String(this.#request["model"]);
     const model = settings.resolveModel(ref);
     const agent = settings.agent(this.#agent);
-    if (!model || !agent) return failed("MODEL_UNKNOWN", `The model "${ref}" or the agent ${this.#agent} is not configured any more.`, "Choose another model for this session.");
+    if (!model || !agent)
+      return failed(
+        "MODEL_UNKNOWN",
+        `The model "${ref}" or the agent ${this.#agent} is not configured any more.`,
+        "Choose another model for this session.",
+      );
     const engine = engines[model.engine];
     if (!engine) return failed("MODEL_UNKNOWN", `No engine of kind "${model.engine}" is built in.`);
-    const spent = await this.#overBudget(agent);
+    const spent = this.#overBudget(agent);
     if (spent !== null) return failed("BUDGET_SPENT", spent, "Raise the limit in config.yaml or agent.yaml, or wait for the next day.");
     try {
       return await this.#ask(engine, model, agent);
@@ -91,12 +114,16 @@ class Round {
   }
 
   /** Asked before each request: a limit that is used up stops the next one. */
-  async #overBudget(agent: AgentSettings): Promise<string | null> {
+  #overBudget(agent: AgentSettings): string | null {
     const spentUsd = Number(this.#request["spentUsd"] ?? 0);
-    for (const [whose, budget, scope] of [[`${agent.name}'s budget`, agent.budget, agent.name], ["the server's budget", this.#parts.settings.budget(), null]] as const) {
-      if (budget.perTurnUsd !== null && spentUsd >= budget.perTurnUsd) return `This turn cost $${spentUsd.toFixed(4)}; ${whose} allows $${budget.perTurnUsd} a turn.`;
+    for (const [whose, budget, scope] of [
+      [`${agent.name}'s budget`, agent.budget, agent.name],
+      ["the server's budget", this.#parts.settings.budget(), null],
+    ] as const) {
+      if (budget.perTurnUsd !== null && spentUsd >= budget.perTurnUsd)
+        return `This turn cost $${spentUsd.toFixed(4)}; ${whose} allows $${budget.perTurnUsd} a turn.`;
       if (budget.perDayUsd === null) continue;
-      const today = await this.#parts.spentToday(scope);
+      const today = this.#parts.spentToday(scope);
       if (today >= budget.perDayUsd) return `Today cost $${today.toFixed(4)}; ${whose} allows $${budget.perDayUsd} a day.`;
     }
     return null;
@@ -105,32 +132,66 @@ class Round {
   async #ask(engine: Engine, model: ModelInfo, agent: AgentSettings): Promise<Outcome> {
     const offered = this.#parts.tools.offered(this.#agent);
     const tools = offered.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
-    const rows = await this.#parts.conversations.rows(this.#request["sessionAddress"] as Address);
-    const prepared = this.#parts.prepareHistory([await this.#system(agent, tools.length > 0), ...chatMessages(rows)], tools, model);
-    if (prepared === "full") return failed("CONTEXT_FULL", `The conversation does not fit ${model.ref} (${model.contextWindow ?? "?"} tokens), even with old tool results shortened.`, "Start a new session, or choose a model with a larger window.");
+    const [rows, system] = await Promise.all([
+      this.#parts.conversations.rows(this.#request["sessionAddress"] as Address),
+      this.#system(agent, tools.length > 0),
+    ]);
+    const prepared = this.#parts.prepareHistory([system, ...chatMessages(rows)], tools, model);
+    if (prepared === "full")
+      return failed(
+        "CONTEXT_FULL",
+        `The conversation does not fit ${model.ref} (${model.contextWindow ?? "?"} tokens), even with old tool results shortened.`,
+        "Start a new session, or choose a model with a larger window.",
+      );
     const told = new Set(rows.filter((row) => row.kind === "notice").map((row) => row.data.text));
     this.#notices.push(...prepared.notices.filter((notice) => !told.has(notice.text)));
     this.#scheduleStore(STORE_EVERY_MS);
     try {
       const result = await engine.round(
         {
-          key: this.#context.key, model, messages: prepared.messages, tools, toolChoice: this.#request["forced"] === true ? "none" : "auto",
-          agent: this.#agent, session: String(this.#request["session"]), thinking: agent.thinking, idleMs: this.#parts.settings.engineWatchdog().openaiCompatibleIdleMs,
+          key: this.#context.key,
+          model,
+          messages: prepared.messages,
+          tools,
+          toolChoice: this.#request["forced"] === true ? "none" : "auto",
+          agent: this.#agent,
+          session: String(this.#request["session"]),
+          thinking: agent.thinking,
+          idleMs: this.#parts.settings.engineWatchdog().openaiCompatibleIdleMs,
         },
         { signal: this.#context.signal, emit: (event) => this.#emit(event) },
       );
-      return { status: "done", ...this.#outcome(model, result, result.blocks.map((block) => ({ ...block, blockId: this.#id(block.blockId) }))) };
+      return {
+        status: "done",
+        ...this.#outcome(
+          model,
+          result,
+          result.blocks.map((block) => ({ ...block, blockId: this.#id(block.blockId) })),
+        ),
+      };
     } catch (error) {
       return this.#failed(model, error);
     }
   }
 
   async #system(agent: AgentSettings, tools: boolean): Promise<ChatMessage> {
-    const persona = await agent.persona();
     const cwd = this.#request["cwd"];
     const folder = typeof cwd === "string" ? cwd : agent.workspace;
-    const project = typeof cwd === "string" ? await this.#parts.projectRules(folder) : null;
-    return { role: "system", text: systemPrompt({ agent: agent.name, session: String(this.#request["session"]), folder: agent.folder, cwd: folder, soul: persona.soul, rules: persona.agents, user: persona.user, project, tools }) };
+    const [persona, project] = await Promise.all([agent.persona(), typeof cwd === "string" ? this.#parts.projectRules(folder) : null]);
+    return {
+      role: "system",
+      text: systemPrompt({
+        agent: agent.name,
+        session: String(this.#request["session"]),
+        folder: agent.folder,
+        cwd: folder,
+        soul: persona.soul,
+        rules: persona.agents,
+        user: persona.user,
+        project,
+        tools,
+      }),
+    };
   }
 
   #id(blockId: string): string {
@@ -177,12 +238,20 @@ class Round {
       for (const block of this.#blocks) {
         if (block.text.length === block.stored || this.#over || this.#context.signal.aborted) continue;
         block.stored = block.text.length;
-        await this.#context.fact({ type: "text.stored", data: { blockId: block.blockId, kind: block.kind }, payloads: [{ kind: "answer", text: wellFormed(block.text) }] });
+        await this.#context.fact({
+          type: "text.stored",
+          data: { blockId: block.blockId, kind: block.kind },
+          payloads: [{ kind: "answer", text: wellFormed(block.text) }],
+        });
       }
     });
   }
 
-  #outcome(model: ModelInfo, result: Pick<RoundResult, "calls" | "finish" | "usage" | "model"> | null, blocks: { kind: "text" | "thinking"; blockId: string; text: string }[]): { value: Json; payloads: PayloadInput[]; booking?: Booking } {
+  #outcome(
+    model: ModelInfo,
+    result: Pick<RoundResult, "calls" | "finish" | "usage" | "model"> | null,
+    blocks: { kind: "text" | "thinking"; blockId: string; text: string }[],
+  ): { value: Json; payloads: PayloadInput[]; booking?: Booking } {
     const payloads: PayloadInput[] = [];
     const add = (kind: string, text: string): number => payloads.push({ kind, text: wellFormed(text) }) - 1;
     const told = result?.usage ?? (model.rehearsal ? NO_USAGE : null);
@@ -190,7 +259,12 @@ class Round {
     // A rehearsal costs nothing, and that is known.
     const costUsd = model.rehearsal ? 0 : usage ? costOf(usage, model.price) : null;
     const value: RoundValue = {
-      blocks: blocks.map((block) => ({ kind: block.kind, blockId: block.blockId, payload: add(block.kind === "text" ? "answer" : "thinking", block.text), size: block.text.trim() === "" ? 0 : block.text.length })),
+      blocks: blocks.map((block) => ({
+        kind: block.kind,
+        blockId: block.blockId,
+        payload: add(block.kind === "text" ? "answer" : "thinking", block.text),
+        size: block.text.trim() === "" ? 0 : block.text.length,
+      })),
       calls: distinct(result?.calls ?? []).map((call) => this.#asked(call, add)),
       finish: result?.finish ?? "cut",
       usage,
@@ -200,7 +274,21 @@ class Round {
     };
     // A request that reached the provider and told no usage cost something we do not know (P10).
     const reached = usage !== null || blocks.length > 0;
-    return { value: value as unknown as Json, payloads, ...(reached ? { booking: { usage: usage ?? NO_USAGE, costUsd, model: model.ref, provider: model.provider, ...(usage ? {} : { note: "usage unknown" }) } } : {}) };
+    return {
+      value: value as unknown as Json,
+      payloads,
+      ...(reached
+        ? {
+            booking: {
+              usage: usage ?? NO_USAGE,
+              costUsd,
+              model: model.ref,
+              provider: model.provider,
+              ...(usage ? {} : { note: "usage unknown" }),
+            },
+          }
+        : {}),
+    };
   }
 
   #asked(call: RoundCall, add: (kind: string, text: string) => number): AskedCall {
@@ -221,11 +309,17 @@ class Round {
     const outcome = this.#outcome(model, partial ? { ...partial, calls: [], finish: "cut" } : null, this.#blocks);
     if (this.#context.signal.aborted) return { status: "aborted", ...outcome };
     if (!(error instanceof EngineError)) throw error;
-    const details: JsonObject = { retryable: error.retryable, ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }) };
-    return { status: "failed", error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }), details }, ...outcome };
+    const details: JsonObject = {
+      retryable: error.retryable,
+      ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+    };
+    return {
+      status: "failed",
+      error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }), details },
+      ...outcome,
+    };
   }
 }
-
 
 function failed(code: string, message: string, hint?: string): Outcome {
   return { status: "failed", error: { code, message, ...(hint === undefined ? {} : { hint }) } };

@@ -16,7 +16,10 @@ export function prepareDriver(settings: SettingsPort, ensureFolder: (path: strin
         return { status: "done", value: prepared as unknown as JsonObject };
       } catch (error) {
         if (!(error instanceof SomoraError)) throw error;
-        return { status: "failed", error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) } };
+        return {
+          status: "failed",
+          error: { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) },
+        };
       }
     },
   };
@@ -25,11 +28,19 @@ export function prepareDriver(settings: SettingsPort, ensureFolder: (path: strin
 function prepare(settings: SettingsPort, request: JsonObject): Prepared {
   const name = String(request["agent"]);
   const agent = settings.agent(name);
-  if (!agent) throw new SomoraError("AGENT_UNKNOWN", `The folder of ${name} is gone.`, { hint: "Put it back; the agent goes on by itself." });
-  const known = settings.models().map((model) => model.ref).join(", ");
+  if (!agent)
+    throw new SomoraError("AGENT_UNKNOWN", `The folder of ${name} is gone.`, { hint: "Put it back; the agent goes on by itself." });
+  const known = settings
+    .models()
+    .map((model) => model.ref)
+    .join(", ");
   const wanted = typeof request["model"] === "string" ? request["model"] : agent.model;
   if (wanted === null) {
-    throw new SomoraError("MODEL_UNSET", agent.problem === null ? `${name} names no model.` : `${name} has no model in force: ${agent.problem}`, { hint: `Set \`model\` in its agent.yaml, or choose one for this session. Known: ${known}.` });
+    throw new SomoraError(
+      "MODEL_UNSET",
+      agent.problem === null ? `${name} names no model.` : `${name} has no model in force: ${agent.problem}`,
+      { hint: `Set \`model\` in its agent.yaml, or choose one for this session. Known: ${known}.` },
+    );
   }
   const model = settings.resolveModel(wanted);
   if (!model) throw new SomoraError("MODEL_UNKNOWN", `There is no model "${wanted}".`, { hint: `Known: ${known}.` });

@@ -15,7 +15,8 @@ export function toolDriver(tools: ToolRoom, texts: PayloadTexts): Driver {
       const call = await callOf(request, context, texts);
       const result = await tools.run(call, {
         signal: context.signal,
-        progress: (text) => context.live(TOPIC.session(call.agent, call.session), "call.progress", { turnId: call.turnId ?? "", callId: call.callId, text }),
+        progress: (text) =>
+          context.live(TOPIC.session(call.agent, call.session), "call.progress", { turnId: call.turnId ?? "", callId: call.callId, text }),
       });
       return outcomeOf(result);
     },
@@ -45,7 +46,15 @@ async function callOf(request: JsonObject, context: DriverContext, texts: Payloa
 
 function outcomeOf(result: ToolCallResult): Outcome {
   const { output, summary, ms, filesWritten, changes, endedProcesses, lost, aborted } = result;
-  const value = { ok: output.ok, summary, ms, filesWritten, changes, code: output.ok ? null : (output as { error: { code: string } }).error.code, processes: endedProcesses ?? 0 };
+  const value = {
+    ok: output.ok,
+    summary,
+    ms,
+    filesWritten,
+    changes,
+    code: output.ok ? null : (output as { error: { code: string } }).error.code,
+    processes: endedProcesses ?? 0,
+  };
   return {
     status: aborted ? "aborted" : "done",
     value: value as unknown as Json,
@@ -57,8 +66,29 @@ function outcomeOf(result: ToolCallResult): Outcome {
 /** Broken arguments are never run from a guess; the model is told what is wrong with them (bugs G09). */
 function brokenOutcome(broken: { kind: "cut" | "malformed"; error: string }, input: PayloadRef | null): Outcome {
   const chars = Math.max(0, (input?.size ?? 0) - '{"_raw":""}'.length);
-  const error = broken.kind === "cut"
-    ? { code: "TOOL_INPUT_BROKEN", message: `The arguments break off after ${chars} characters (${broken.error}). Nothing was run.`, hint: "Send less at once: split long content over several calls." }
-    : { code: "TOOL_INPUT_BROKEN", message: `The arguments are not valid JSON (${broken.error}). Nothing was run.`, hint: "Send the call again with valid JSON; a call without parameters takes {}." };
-  return { status: "done", value: { ok: false, summary: broken.kind === "cut" ? "arguments cut off" : "arguments not JSON", ms: 0, filesWritten: [], changes: [], code: error.code, processes: 0 }, payloads: [{ kind: "json", text: JSON.stringify({ ok: false, error }) }] };
+  const error =
+    broken.kind === "cut"
+      ? {
+          code: "TOOL_INPUT_BROKEN",
+          message: `The arguments break off after ${chars} characters (${broken.error}). Nothing was run.`,
+          hint: "Send less at once: split long content over several calls.",
+        }
+      : {
+          code: "TOOL_INPUT_BROKEN",
+          message: `The arguments are not valid JSON (${broken.error}). Nothing was run.`,
+          hint: "Send the call again with valid JSON; a call without parameters takes {}.",
+        };
+  return {
+    status: "done",
+    value: {
+      ok: false,
+      summary: broken.kind === "cut" ? "arguments cut off" : "arguments not JSON",
+      ms: 0,
+      filesWritten: [],
+      changes: [],
+      code: error.code,
+      processes: 0,
+    },
+    payloads: [{ kind: "json", text: JSON.stringify({ ok: false, error }) }],
+  };
 }

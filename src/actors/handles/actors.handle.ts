@@ -26,7 +26,9 @@ export function actorView(parts: RuntimeParts, address: Address): ActorView | nu
     parent: committed.parent,
     since: committed.since,
     detail: committed.detail,
-    ...(committed.waitingFor === null ? {} : { waitingFor: { what: committed.waitingFor.what, since: committed.waitingFor.since || committed.since } }),
+    ...(committed.waitingFor === null
+      ? {}
+      : { waitingFor: { what: committed.waitingFor.what, since: committed.waitingFor.since || committed.since } }),
     pending: committed.pending,
     mailbox: committed.mailbox,
     ...(stuck === null ? {} : { stuck }),
@@ -40,8 +42,18 @@ export function actorView(parts: RuntimeParts, address: Address): ActorView | nu
 /** Effects that would not die, watched until they are gone (design §9). */
 function lostViews({ kernel }: RuntimeParts): ActorView[] {
   return kernel.lost().map(({ key, address, driver, name, since, processes }, index) => ({
-    address: `/lost/${index + 1}`, birth: key, kind: "lost", state: "running", status: "live", parent: ROOT, since, mailbox: 0, restarts: 0,
-    detail: { of: address, driver, name, processes }, pending: [], stuck: `${name} (${driver}) of ${address} does not end`,
+    address: `/lost/${index + 1}`,
+    birth: key,
+    kind: "lost",
+    state: "running",
+    status: "live",
+    parent: ROOT,
+    since,
+    mailbox: 0,
+    restarts: 0,
+    detail: { of: address, driver, name, processes },
+    pending: [],
+    stuck: `${name} (${driver}) of ${address} does not end`,
   }));
 }
 
@@ -63,7 +75,14 @@ export function actorsHandle(parts: RuntimeParts): ActorsHandle {
       const actor = actorView(parts, address as Address);
       const relations = kernel.relations(address as Address);
       if (!actor || !relations) return null;
-      return { actor, context: plain(kernel.context(address as Address)), watches: relations.watches, watchers: relations.watchers, timers: relations.timers, queue: relations.mail };
+      return {
+        actor,
+        context: plain(kernel.context(address as Address)),
+        watches: relations.watches,
+        watchers: relations.watchers,
+        timers: relations.timers,
+        queue: relations.mail,
+      };
     },
     async story(address, limit) {
       const rows = await journal.reader.story(address, limit);
@@ -73,13 +92,32 @@ export function actorsHandle(parts: RuntimeParts): ActorsHandle {
       const began = parts.clock.monotonic();
       const session = kernel.context(address as Address) as unknown as Partial<SessionContext> | null;
       const queued = session?.queue instanceof Parts ? session.queue.size : 0;
-      const report = await parts.within(STOP_LIMIT_MS, kernel.stop(address as Address, { by: "user", ...(reason === undefined ? {} : { note: reason }) }));
+      const report = await parts.within(
+        STOP_LIMIT_MS,
+        kernel.stop(address as Address, { by: "user", ...(reason === undefined ? {} : { note: reason }) }),
+      );
       const ms = Math.round(parts.clock.monotonic() - began);
-      if (report === null) return { stopped: false, actors: 0, cancelledQueued: 0, processes: 0, ms, ...(kernel.stalled === null ? { stuck: kernel.lost().flatMap((each) => each.processes) } : { stalled: true as const }) };
-      return { stopped: report.lost.length === 0, actors: report.told, cancelledQueued: queued, processes: report.lost.length, ms, ...(report.lost.length > 0 ? { stuck: report.lost } : {}) };
+      if (report === null)
+        return {
+          stopped: false,
+          actors: 0,
+          cancelledQueued: 0,
+          processes: 0,
+          ms,
+          ...(kernel.stalled === null ? { stuck: kernel.lost().flatMap((each) => each.processes) } : { stalled: true as const }),
+        };
+      return {
+        stopped: report.lost.length === 0,
+        actors: report.told,
+        cancelledQueued: queued,
+        processes: report.lost.length,
+        ms,
+        ...(report.lost.length > 0 ? { stuck: report.lost } : {}),
+      };
     },
     async resume(address) {
-      if (!kernel.resume(address as Address)) throw new SomoraError("NOT_PARKED", address === ROOT ? "No turns are held." : `${address} is not parked.`);
+      if (!kernel.resume(address as Address))
+        throw new SomoraError("NOT_PARKED", address === ROOT ? "No turns are held." : `${address} is not parked.`);
     },
   };
 }
@@ -91,11 +129,22 @@ function unknown(address: string): SomoraError {
 /** Collections as plain objects, for people. */
 function plain(context: Record<string, unknown> | null): Json {
   if (!context) return null;
-  return Object.fromEntries(Object.entries(context).map(([key, value]) => [key, value instanceof Parts ? Object.fromEntries(value.entries()) : value])) as Json;
+  return Object.fromEntries(
+    Object.entries(context).map(([key, value]) => [key, value instanceof Parts ? Object.fromEntries(value.entries()) : value]),
+  ) as Json;
 }
 
 function storyOf(row: { head: string; body: string | null; epoch: number; commit: number }): StoryStep[] {
   const head = readHead(row.head);
   const body = JSON.parse(row.body ?? "{}") as Partial<ActorBody>;
-  return (body.story ?? []).map((entry) => ({ at: entry.at, epoch: row.epoch, commit: row.commit, eventId: entry.id, type: entry.event.type, from: entry.from, state: entry.crashed ? `crashed: ${entry.crashed.message}` : head.state, effects: entry.effects }));
+  return (body.story ?? []).map((entry) => ({
+    at: entry.at,
+    epoch: row.epoch,
+    commit: row.commit,
+    eventId: entry.id,
+    type: entry.event.type,
+    from: entry.from,
+    state: entry.crashed ? `crashed: ${entry.crashed.message}` : head.state,
+    effects: entry.effects,
+  }));
 }

@@ -21,10 +21,17 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
     const address = sessionAddress(agent, session);
     if (kernel.has(address)) return address;
     if (!kernel.has(agentAddress(agent)) || settings.agent(agent) === null) {
-      if (!kernel.has(agentAddress(agent))) throw new SomoraError("AGENT_UNKNOWN", `There is no agent "${agent}".`, { hint: `Known: ${settings.agents().join(", ") || "none"}.`, details: { known: settings.agents() } });
+      if (!kernel.has(agentAddress(agent)))
+        throw new SomoraError("AGENT_UNKNOWN", `There is no agent "${agent}".`, {
+          hint: `Known: ${settings.agents().join(", ") || "none"}.`,
+          details: { known: settings.agents() },
+        });
     }
     const known = parts.sessionsOf(agent);
-    throw new SomoraError("SESSION_UNKNOWN", `${agent} has no session "${session}".`, { hint: `Known: ${known.join(", ")}. Make one first; sending never does.`, details: { known } });
+    throw new SomoraError("SESSION_UNKNOWN", `${agent} has no session "${session}".`, {
+      hint: `Known: ${known.join(", ")}. Make one first; sending never does.`,
+      details: { known },
+    });
   }
 
   async function send(request: SendRequest): Promise<SendAnswer> {
@@ -59,7 +66,13 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
     return compose(turnId, address, context, over, rows);
   }
 
-  function compose(turnId: string, address: Address, context: SessionContext, over: Exclude<TurnOver, { appliedTo: string }> | null, rows: HistoryRow[]): TurnResult {
+  function compose(
+    turnId: string,
+    address: Address,
+    context: SessionContext,
+    over: Exclude<TurnOver, { appliedTo: string }> | null,
+    rows: HistoryRow[],
+  ): TurnResult {
     const { agent = "", session = "" } = placeOf(address);
     const end = rows.findLast((row) => row.kind === "turn_end");
     const data = end?.kind === "turn_end" ? end.data : null;
@@ -69,7 +82,9 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
     const waiting = [...context.queue.entries()].sort((a, b) => a[1].n - b[1].n).findIndex(([id]) => id === turnId);
     const error = data?.error ?? over?.error ?? null;
     return {
-      turnId, agent, session,
+      turnId,
+      agent,
+      session,
       state: outcome === null ? "pending" : stateOf(outcome),
       ...(outcome === null ? {} : { outcome }),
       ...(data?.outcomeReason === undefined ? {} : { outcomeReason: data.outcomeReason }),
@@ -112,7 +127,16 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
     const target = turnAddress(agent, session, running);
     if (!kernel.has(target)) return { aborted: false };
     const report = await parts.within(ABORT_LIMIT_MS, kernel.stop(target, { by: "user" }));
-    if (report === null) return kernel.stalled === null ? { aborted: false, stuck: kernel.lost().filter((each) => each.address.startsWith(target)).flatMap((each) => each.processes) } : { aborted: false, stalled: true };
+    if (report === null)
+      return kernel.stalled === null
+        ? {
+            aborted: false,
+            stuck: kernel
+              .lost()
+              .filter((each) => each.address.startsWith(target))
+              .flatMap((each) => each.processes),
+          }
+        : { aborted: false, stalled: true };
     return report.lost.length > 0 ? { aborted: false, stuck: report.lost } : { aborted: true, turnId: running, children: [] };
   }
 
@@ -131,7 +155,10 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
     turn: waitFor,
     abort,
     async takeBack(turnId) {
-      const answer = (await kernel.command(sessionOfTurn(turnId), { type: "queue.takeBack", turnId })) as { text: PayloadRef & JsonObject; attachments: Json[] };
+      const answer = (await kernel.command(sessionOfTurn(turnId), { type: "queue.takeBack", turnId })) as {
+        text: PayloadRef & JsonObject;
+        attachments: Json[];
+      };
       const found = await texts.read([answer.text.id]);
       return { removed: true, text: found.get(answer.text.id) ?? answer.text.preview, attachments: answer.attachments };
     },
@@ -153,7 +180,19 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
       if (!view) knownSession(agent, session);
       const active = view?.active ?? null;
       return {
-        active: active === null ? null : { turnId: active.turnId, state: active.state, origin: active.origin as unknown as JsonObject, model: active.model, attempt: active.attempt, round: active.round, startedAt: active.startedAt, calls: active.calls.map(({ callId, tool }) => ({ callId, tool })) },
+        active:
+          active === null
+            ? null
+            : {
+                turnId: active.turnId,
+                state: active.state,
+                origin: active.origin as unknown as JsonObject,
+                model: active.model,
+                attempt: active.attempt,
+                round: active.round,
+                startedAt: active.startedAt,
+                calls: active.calls.map(({ callId, tool }) => ({ callId, tool })),
+              },
         queued: view?.queue ?? [],
         pendingWakes: [],
         children: [],

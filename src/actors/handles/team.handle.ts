@@ -44,7 +44,10 @@ export function agentLine(parts: RuntimeParts, name: string): AgentLine | null {
     model: settings?.model ?? null,
     rehearsal: model?.rehearsal ?? false,
     problem: settings ? (committed?.parkedReason ?? settings.problem) : "folder gone",
-    sessions: parts.sessionsOf(name).map((slug) => sessionLine(parts, name, slug)).filter((line): line is AgentLine["sessions"][number] => line !== null),
+    sessions: parts
+      .sessionsOf(name)
+      .map((slug) => sessionLine(parts, name, slug))
+      .filter((line): line is AgentLine["sessions"][number] => line !== null),
   };
 }
 
@@ -53,14 +56,20 @@ export function teamHandle(parts: RuntimeParts, maker: AgentMaker): TeamHandle {
 
   function knownAgent(agent: string): void {
     if (kernel.has(agentAddress(agent))) return;
-    throw new SomoraError("AGENT_UNKNOWN", `There is no agent "${agent}".`, { hint: `Known: ${settings.agents().join(", ") || "none"}.`, details: { known: settings.agents() } });
+    throw new SomoraError("AGENT_UNKNOWN", `There is no agent "${agent}".`, {
+      hint: `Known: ${settings.agents().join(", ") || "none"}.`,
+      details: { known: settings.agents() },
+    });
   }
   function knownSession(agent: string, session: string) {
     knownAgent(agent);
     const address = sessionAddress(agent, session);
     if (kernel.has(address)) return address;
     const known = parts.sessionsOf(agent);
-    throw new SomoraError("SESSION_UNKNOWN", `${agent} has no session "${session}".`, { hint: `Known: ${known.join(", ")}.`, details: { known } });
+    throw new SomoraError("SESSION_UNKNOWN", `${agent} has no session "${session}".`, {
+      hint: `Known: ${known.join(", ")}.`,
+      details: { known },
+    });
   }
   const lineOf = (agent: string, slug: string): AgentLine["sessions"][number] => {
     const line = sessionLine(parts, agent, slug);
@@ -69,11 +78,26 @@ export function teamHandle(parts: RuntimeParts, maker: AgentMaker): TeamHandle {
   };
 
   return {
-    agents: () => [...new Set([...settings.agents(), ...agentsOf(kernel)])].sort().map((name) => agentLine(parts, name)).filter((line): line is AgentLine => line !== null),
+    agents: () =>
+      [...new Set([...settings.agents(), ...agentsOf(kernel)])]
+        .sort()
+        .map((name) => agentLine(parts, name))
+        .filter((line): line is AgentLine => line !== null),
     async createAgent(request) {
-      if (!AGENT_NAME.test(request.name)) throw new SomoraError("AGENT_NAME_INVALID", `"${request.name}" cannot be an agent's name: letters, digits, _ . and -, not beginning with . or -.`);
-      if (settings.agent(request.name)) throw new SomoraError("AGENT_EXISTS", `There is an agent "${request.name}" already.`, { hint: "Choose another name." });
-      if (request.model !== undefined && !settings.resolveModel(request.model)) throw new SomoraError("MODEL_UNKNOWN", `There is no model "${request.model}".`, { hint: `Known: ${settings.models().map((model) => model.ref).join(", ")}.` });
+      if (!AGENT_NAME.test(request.name))
+        throw new SomoraError(
+          "AGENT_NAME_INVALID",
+          `"${request.name}" cannot be an agent's name: letters, digits, _ . and -, not beginning with . or -.`,
+        );
+      if (settings.agent(request.name))
+        throw new SomoraError("AGENT_EXISTS", `There is an agent "${request.name}" already.`, { hint: "Choose another name." });
+      if (request.model !== undefined && !settings.resolveModel(request.model))
+        throw new SomoraError("MODEL_UNKNOWN", `There is no model "${request.model}".`, {
+          hint: `Known: ${settings
+            .models()
+            .map((model) => model.ref)
+            .join(", ")}.`,
+        });
       await maker.createAgent(request);
       await startAgent(kernel, request.name);
       const line = agentLine(parts, request.name);
@@ -86,7 +110,8 @@ export function teamHandle(parts: RuntimeParts, maker: AgentMaker): TeamHandle {
     },
     async createSession(agent, { slug, cwd }) {
       knownAgent(agent);
-      if (!SESSION_SLUG.test(slug)) throw new SomoraError("SESSION_SLUG_INVALID", `"${slug}" cannot be a session: letters, digits, _ and -.`);
+      if (!SESSION_SLUG.test(slug))
+        throw new SomoraError("SESSION_SLUG_INVALID", `"${slug}" cannot be a session: letters, digits, _ and -.`);
       if (cwd !== undefined) await parts.checkFolder(cwd);
       await kernel.command(agentAddress(agent), { type: "session.create", slug, cwd: cwd ?? null });
       return lineOf(agent, slug);
@@ -108,11 +133,21 @@ export function teamHandle(parts: RuntimeParts, maker: AgentMaker): TeamHandle {
       const { model } = kernel.context(knownSession(agent, session)) as unknown as SessionContext;
       const own = settings.agent(agent)?.model ?? null;
       const ref = model ?? own;
-      return { ref, from: model !== null ? "session" : own !== null ? "agent" : "none", info: ref === null ? null : settings.resolveModel(ref) };
+      return {
+        ref,
+        from: model !== null ? "session" : own !== null ? "agent" : "none",
+        info: ref === null ? null : settings.resolveModel(ref),
+      };
     },
     async setModel(agent, session, ref) {
       const address = knownSession(agent, session);
-      if (ref !== null && !settings.resolveModel(ref)) throw new SomoraError("MODEL_UNKNOWN", `There is no model "${ref}".`, { hint: `Known: ${settings.models().map((model) => model.ref).join(", ")}.` });
+      if (ref !== null && !settings.resolveModel(ref))
+        throw new SomoraError("MODEL_UNKNOWN", `There is no model "${ref}".`, {
+          hint: `Known: ${settings
+            .models()
+            .map((model) => model.ref)
+            .join(", ")}.`,
+        });
       await kernel.command(address, { type: "session.patch", model: ref });
     },
   };
@@ -121,11 +156,11 @@ export function teamHandle(parts: RuntimeParts, maker: AgentMaker): TeamHandle {
 /** Names of agents that have actors, with or without a folder. */
 function agentsOf(kernel: RuntimeParts["kernel"]): string[] {
   const names: string[] = [];
-  for (const address of kernel.addresses("/agents" as never)) if (kernel.committed(address)?.kind === "agent") names.push(address.slice("/agents/".length));
+  for (const address of kernel.addresses("/agents" as never))
+    if (kernel.committed(address)?.kind === "agent") names.push(address.slice("/agents/".length));
   return names;
 }
 
 export async function startAgent(kernel: RuntimeParts["kernel"], name: string): Promise<void> {
   await kernel.command("/agents" as never, { type: "child.start", name, chart: "agent", spec: "agent", input: { agent: name } });
 }
-

@@ -14,7 +14,8 @@ export function toolsHandle(parts: RuntimeParts): ToolsHandle {
   const { kernel, tools, texts, settings } = parts;
   const knownAgent = (agent: string) => {
     const found = settings.agent(agent);
-    if (!found) throw new SomoraError("AGENT_UNKNOWN", `There is no agent "${agent}".`, { hint: `Known: ${settings.agents().join(", ")}.` });
+    if (!found)
+      throw new SomoraError("AGENT_UNKNOWN", `There is no agent "${agent}".`, { hint: `Known: ${settings.agents().join(", ")}.` });
     return found;
   };
   return {
@@ -27,16 +28,35 @@ export function toolsHandle(parts: RuntimeParts): ToolsHandle {
     async call(agent, tool, { input, session = "main" }) {
       const { workspace } = knownAgent(agent);
       const address = sessionAddress(agent, session);
-      if (!kernel.has(address)) throw new SomoraError("SESSION_UNKNOWN", `${agent} has no session "${session}".`, { hint: `Known: ${parts.sessionsOf(agent).join(", ")}.` });
+      if (!kernel.has(address))
+        throw new SomoraError("SESSION_UNKNOWN", `${agent} has no session "${session}".`, {
+          hint: `Known: ${parts.sessionsOf(agent).join(", ")}.`,
+        });
       const cwd = (kernel.context(address)?.["cwd"] as string | null) ?? workspace;
       const answer = (await kernel.command(address, {
-        type: "tool.call", tool, about: "", repeatable: tools.isRepeatable(tool), limitMs: tools.limitOf(tool, input),
+        type: "tool.call",
+        tool,
+        about: "",
+        repeatable: tools.isRepeatable(tool),
+        limitMs: tools.limitOf(tool, input),
         request: { tool, inline: input, agent, session, cwd },
       })) as { reason: string; end: (Omit<CallEnd, "output"> & { output: (PayloadRef & JsonObject) | null }) | null };
       const ref = answer.end?.output ?? null;
       const text = ref ? (await texts.read([ref.id])).get(ref.id) : undefined;
-      const output = (text === undefined ? { ok: false, error: { code: answer.end?.code ?? "TOOL_FAILED", message: answer.end?.summary ?? "The call ended without a result." } } : JSON.parse(text)) as { ok: boolean; error?: { code: string; message: string; hint?: string } };
-      if (!output.ok && output.error && REFUSALS.has(output.error.code)) throw new SomoraError(output.error.code as "TOOL_UNKNOWN", output.error.message, output.error.hint === undefined ? {} : { hint: output.error.hint });
+      const output = (
+        text === undefined
+          ? {
+              ok: false,
+              error: { code: answer.end?.code ?? "TOOL_FAILED", message: answer.end?.summary ?? "The call ended without a result." },
+            }
+          : JSON.parse(text)
+      ) as { ok: boolean; error?: { code: string; message: string; hint?: string } };
+      if (!output.ok && output.error && REFUSALS.has(output.error.code))
+        throw new SomoraError(
+          output.error.code as "TOOL_UNKNOWN",
+          output.error.message,
+          output.error.hint === undefined ? {} : { hint: output.error.hint },
+        );
       return output as Json;
     },
     undo(agent, changeId) {

@@ -3,7 +3,19 @@ import type { LedgerSum } from "../../ports/journal.port.ts";
 import type { UsageHandle } from "../../ports/handles.port.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
 
-const NOTHING: LedgerSum = { agent: null, model: null, day: null, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0, costUsd: null, unknown: 0, estimated: false };
+const NOTHING: LedgerSum = {
+  agent: null,
+  model: null,
+  day: null,
+  input: 0,
+  output: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  reasoning: 0,
+  costUsd: null,
+  unknown: 0,
+  estimated: false,
+};
 
 export function usageHandle({ journal }: RuntimeParts): UsageHandle {
   return {

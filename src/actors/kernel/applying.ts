@@ -89,19 +89,38 @@ function applyOne(core: Core, heap: TimerHeap, actor: Actor, effect: Effect, fin
       if (!target || target.ending) return deadLetter(core, to, event.type, actor.address);
       const id = nextId(core) as EventId;
       sent.push(id);
-      return pushMail(core, target, { id, class: "message", from: actor.address, event, ...(core.cause === null ? {} : { cause: core.cause }) });
+      return pushMail(core, target, {
+        id,
+        class: "message",
+        from: actor.address,
+        event,
+        ...(core.cause === null ? {} : { cause: core.cause }),
+      });
     }
     case "spawn": {
       const child = spawn(core, actor, effect.params);
       if (effect.params.watch === true) {
         if (child) watch(core, actor, child);
-        else deliverDown(core, actor, { address: addressOf(actor, effect.params), birth: "", reason: { kind: "gone" }, output: null, lost: [] });
+        else
+          deliverDown(core, actor, {
+            address: addressOf(actor, effect.params),
+            birth: "",
+            reason: { kind: "gone" },
+            output: null,
+            lost: [],
+          });
       }
       return;
     }
     case "stop": {
       const target = core.actors.get(effect.params.address);
-      if (target) setFence(core, target, { ...effect.params.reason, scope: target.address }, { idle: target.spec.restart === "permanent" && effect.params.remove !== true });
+      if (target)
+        setFence(
+          core,
+          target,
+          { ...effect.params.reason, scope: target.address },
+          { idle: target.spec.restart === "permanent" && effect.params.remove !== true },
+        );
       return;
     }
     case "watch": {
@@ -128,7 +147,12 @@ function applyOne(core: Core, heap: TimerHeap, actor: Actor, effect: Effect, fin
       return answerDoor(core, effect.params.token, { value: effect.params.value });
     case "refuse": {
       const { token, code, message, hint, details } = effect.params;
-      return answerDoor(core, token, { error: new SomoraError(isErrorCode(code) ? code : "INTERNAL", message, { ...(hint === undefined ? {} : { hint }), ...(details === undefined ? {} : { details }) }) });
+      return answerDoor(core, token, {
+        error: new SomoraError(isErrorCode(code) ? code : "INTERNAL", message, {
+          ...(hint === undefined ? {} : { hint }),
+          ...(details === undefined ? {} : { details }),
+        }),
+      });
     }
     case "record":
       return record(core, actor, effect.params);
@@ -182,11 +206,22 @@ export function supervisorOf(core: Core, address: Address): Actor | null {
   return null;
 }
 
-export function createActor(core: Core, born: { address: Address; parent: Actor | null; chart: string; spec: string; input: JsonObject }): Actor {
+export function createActor(
+  core: Core,
+  born: { address: Address; parent: Actor | null; chart: string; spec: string; input: JsonObject },
+): Actor {
   const chart = core.charts.get(born.chart);
   const spec = core.specs[born.spec];
   if (!chart || !spec) throw new Error(`no chart "${born.chart}" or no spec "${born.spec}"`);
-  const actor = blankActor({ address: born.address, parent: born.parent, birth: nextId(core) as Birth, chart, specName: born.spec, spec, input: born.input });
+  const actor = blankActor({
+    address: born.address,
+    parent: born.parent,
+    birth: nextId(core) as Birth,
+    chart,
+    specName: born.spec,
+    spec,
+    input: born.input,
+  });
   actor.stateSince = core.roundAt;
   core.actors.set(actor.address, actor);
   core.tombstones.delete(actor.address);
@@ -209,10 +244,32 @@ export function blankActor(born: Pick<Actor, "address" | "parent" | "birth" | "c
     spec: born.spec,
     input: born.input,
     shard: born.spec.shard === "self" ? born.address : (born.spec.shard ?? born.parent?.shard ?? "root"),
-    snapshot: null, children: null, mail: [], pending: null, timers: null, watching: null, watchers: null,
-    ending: false, suspended: false, parked: null, fence: null, stopTold: false, crash: null, crashes: [], restarts: 0,
-    effectCount: 0, recorded: null, costUsd: 0, costUnknown: false, booked: false, lost: [], story: [],
-    inReady: false, dirty: false, stateSince: 0, committed: null,
+    snapshot: null,
+    children: null,
+    mail: [],
+    pending: null,
+    timers: null,
+    watching: null,
+    watchers: null,
+    ending: false,
+    suspended: false,
+    parked: null,
+    fence: null,
+    stopTold: false,
+    crash: null,
+    crashes: [],
+    restarts: 0,
+    effectCount: 0,
+    recorded: null,
+    costUsd: 0,
+    costUnknown: false,
+    booked: false,
+    lost: [],
+    story: [],
+    inReady: false,
+    dirty: false,
+    stateSince: 0,
+    committed: null,
   };
 }
 
@@ -231,6 +288,14 @@ function record(core: Core, actor: Actor, effect: RecordEffect): void {
     head: JSON.stringify({ seq, at, kind: effect.kind, turnId: effect.turnId }),
     body: JSON.stringify(data),
   });
-  core.open.facts.push({ kind: "record", session: effect.session, seq, at, row: effect.kind, turnId: effect.turnId, data, by: actor.address });
+  core.open.facts.push({
+    kind: "record",
+    session: effect.session,
+    seq,
+    at,
+    row: effect.kind,
+    turnId: effect.turnId,
+    data,
+    by: actor.address,
+  });
 }
-

@@ -13,11 +13,24 @@ const counting = setup({ types, actions: effects, guards: { waiting: ({ context 
       always: { guard: "waiting", target: "busy" },
       after: { 1000: "late" },
       on: {
-        add: { actions: [assign({ n: ({ context }) => context.n + 1 }), { type: "publish", params: { topic: "t", type: "added", data: {} } }] },
+        add: {
+          actions: [assign({ n: ({ context }) => context.n + 1 }), { type: "publish", params: { topic: "t", type: "added", data: {} } }],
+        },
         put: { actions: assign({ queue: ({ context }) => context.queue.put("a", 1) }) },
         spoil: { actions: assign({ odd: ({ event }) => event.value }) },
-        throws: { actions: assign({ n: () => { throw new Error("planted"); } }) },
-        twice: { actions: enqueueActions(({ enqueue }) => { enqueue.raise({ type: "add" }); enqueue.raise({ type: "add" }); }) },
+        throws: {
+          actions: assign({
+            n: () => {
+              throw new Error("planted");
+            },
+          }),
+        },
+        twice: {
+          actions: enqueueActions(({ enqueue }) => {
+            enqueue.raise({ type: "add" });
+            enqueue.raise({ type: "add" });
+          }),
+        },
       },
     },
     busy: {},
@@ -29,7 +42,12 @@ const chart = new Chart({ name: "counting", version: 1, machine: counting });
 describe("a chart", () => {
   it("gives effects as data, the delayed transition as a timer", () => {
     const start = chart.init({});
-    expect(start.effects).toEqual([{ type: "timer.set", params: { id: "xstate.after.1000.(machine).idle", event: { type: "xstate.after.1000.(machine).idle" }, after: 1000 } }]);
+    expect(start.effects).toEqual([
+      {
+        type: "timer.set",
+        params: { id: "xstate.after.1000.(machine).idle", event: { type: "xstate.after.1000.(machine).idle" }, after: 1000 },
+      },
+    ]);
     const next = chart.step(start.snapshot, { type: "add" });
     expect(next.snapshot.context).toMatchObject({ n: 1 });
     expect(next.effects).toEqual([{ type: "publish", params: { topic: "t", type: "added", data: {} } }]);
@@ -48,9 +66,12 @@ describe("a chart", () => {
     expect(chart.step(chart.init({}).snapshot, { type: "nobody" }).taken).toBe(false);
     expect(chart.step(chart.init({}).snapshot, { type: "add" }).taken).toBe(true);
   });
-  it.each([[undefined], [Number.NaN], [new Date(0)], [() => 1], [{ deep: [undefined] }]])("crashes on a context that JSON cannot hold: %s", (value) => {
-    expect(() => chart.step(chart.init({}).snapshot, { type: "spoil", value })).toThrow(/JSON cannot hold/);
-  });
+  it.each([[undefined], [Number.NaN], [new Date(0)], [() => 1], [{ deep: [undefined] }]])(
+    "crashes on a context that JSON cannot hold: %s",
+    (value) => {
+      expect(() => chart.step(chart.init({}).snapshot, { type: "spoil", value })).toThrow(/JSON cannot hold/);
+    },
+  );
   it("throws what an assign throws and leaves the snapshot as it was", () => {
     const { snapshot } = chart.init({});
     expect(() => chart.step(snapshot, { type: "throws" })).toThrow("planted");
@@ -68,7 +89,9 @@ describe("a chart", () => {
 describe("registration", () => {
   it("refuses inline functions, unknown actions and invoked actors", () => {
     expect(() => new Chart({ name: "x", version: 1, machine: setup({}).createMachine({ entry: () => {} }) })).toThrow(/inline/);
-    expect(() => new Chart({ name: "x", version: 1, machine: setup({ actions: { other: () => {} } }).createMachine({ entry: "other" }) })).toThrow(/"other"/);
+    expect(
+      () => new Chart({ name: "x", version: 1, machine: setup({ actions: { other: () => {} } }).createMachine({ entry: "other" }) }),
+    ).toThrow(/"other"/);
     expect(() => new Chart({ name: "x", version: 1, machine: setup({}).createMachine({ entry: raise({ type: "a" }) }) })).not.toThrow();
   });
 });

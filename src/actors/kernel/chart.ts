@@ -45,7 +45,10 @@ export interface StepResult {
   taken: boolean;
 }
 
-interface Collected { type: string; params: unknown }
+interface Collected {
+  type: string;
+  params: unknown;
+}
 
 /** XState looks at `self` and `system` in passing; a chart that really uses one fails here. */
 const refuseUse = new Proxy({}, { get: (_, name) => (name === "_sendInspectionEvent" || name === "id" ? () => undefined : undefined) });
@@ -80,7 +83,10 @@ export class Chart {
     this.version = definition.version;
     this.definition = definition;
     this.#machine = definition.machine;
-    (this.#machine as { options: { maxIterations?: number } }).options = { ...(this.#machine as { options?: object }).options, maxIterations: MAX_ITERATIONS };
+    (this.#machine as { options: { maxIterations?: number } }).options = {
+      ...(this.#machine as { options?: object }).options,
+      maxIterations: MAX_ITERATIONS,
+    };
     this.#ignore = new Set(definition.ignore ?? []);
   }
 
@@ -92,15 +98,21 @@ export class Chart {
 
   step(before: AnyMachineSnapshot, event: { type: string; [field: string]: unknown }): StepResult {
     const { snapshot, effects } = collect(() => this.#machine.transition(before, event, scope) as AnyMachineSnapshot);
-    if (snapshot.context !== before.context) checkContext(before.context as Record<string, unknown>, snapshot.context as Record<string, unknown>);
-    const taken = snapshot !== before || effects.length > 0 || this.#ignore.has(event.type) || (this.#machine.getTransitionData(before, event)?.length ?? 0) > 0;
+    if (snapshot.context !== before.context)
+      checkContext(before.context as Record<string, unknown>, snapshot.context as Record<string, unknown>);
+    const taken =
+      snapshot !== before ||
+      effects.length > 0 ||
+      this.#ignore.has(event.type) ||
+      (this.#machine.getTransitionData(before, event)?.length ?? 0) > 0;
     return { snapshot, effects, taken };
   }
 
   /** What is stored. `Parts` are left out: their entries are rows of their own. */
   freeze(snapshot: AnyMachineSnapshot): StoredSnapshot {
     const context: JsonObject = {};
-    for (const [key, value] of Object.entries(snapshot.context as Record<string, unknown>)) context[key] = value instanceof Parts ? { $parts: key } : (value as Json);
+    for (const [key, value] of Object.entries(snapshot.context as Record<string, unknown>))
+      context[key] = value instanceof Parts ? { $parts: key } : (value as Json);
     const history = snapshot.historyValue as Record<string, { id: string }[]>;
     const kept: JsonObject = {};
     for (const key in history) kept[key] = (history[key] ?? []).map((node) => ({ id: node.id }));
@@ -110,12 +122,24 @@ export class Chart {
   thaw(stored: StoredSnapshot, version: number, parts: (collection: string) => Iterable<readonly [string, Json]>): AnyMachineSnapshot {
     let current = stored;
     if (version !== this.version) {
-      if (!this.definition.migrate) throw new ChartRefused(this.name, `rows of version ${version} cannot be read by version ${this.version}: the chart has no migration`);
+      if (!this.definition.migrate)
+        throw new ChartRefused(
+          this.name,
+          `rows of version ${version} cannot be read by version ${this.version}: the chart has no migration`,
+        );
       current = this.definition.migrate(stored, version);
     }
     const context: Record<string, unknown> = {};
     for (const [key, value] of Object.entries(current.context)) context[key] = isPartsMark(value) ? Parts.of(parts(key)) : value;
-    const shaped = { value: current.value, context, historyValue: current.history, status: current.status, output: current.output ?? undefined, children: {}, error: undefined };
+    const shaped = {
+      value: current.value,
+      context,
+      historyValue: current.history,
+      status: current.status,
+      output: current.output ?? undefined,
+      children: {},
+      error: undefined,
+    };
     return this.#machine.restoreSnapshot(shaped as never, scope) as AnyMachineSnapshot;
   }
 }
@@ -124,10 +148,12 @@ export class Chart {
 export function stateName(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null) return "?";
-  return Object.entries(value as Record<string, unknown>).map(([key, inner]) => {
-    const below = stateName(inner);
-    return below === "" || below === "{}" ? key : `${key}.${below}`;
-  }).join("|");
+  return Object.entries(value as Record<string, unknown>)
+    .map(([key, inner]) => {
+      const below = stateName(inner);
+      return below === "" || below === "{}" ? key : `${key}.${below}`;
+    })
+    .join("|");
 }
 
 function isPartsMark(value: Json): boolean {
@@ -186,7 +212,9 @@ function checkJson(value: unknown, path: string, depth: number): void {
       return;
     }
   }
-  throw new Error(`context.${path} is ${value === undefined ? "undefined" : `a ${typeof value}`}, which JSON cannot hold; write null or plain data`);
+  throw new Error(
+    `context.${path} is ${value === undefined ? "undefined" : `a ${typeof value}`}, which JSON cannot hold; write null or plain data`,
+  );
 }
 
 interface NodeLike {
@@ -206,8 +234,15 @@ function refuseForbidden(definition: ChartDefinition): void {
     for (const list of node.transitions.values()) for (const each of list) actions.push(...each.actions);
     for (const action of actions) {
       const type = typeof action === "string" ? action : (action as { type?: string }).type;
-      if (typeof action === "function" ? !BUILT_IN.has(type ?? "") : !(EFFECT_TYPES.has(type ?? "") || BUILT_IN.has(type ?? "") || isNamed(definition, type))) {
-        throw new ChartRefused(definition.name, `${node.id} uses the action "${type ?? "(inline function)"}"; effects are ${[...EFFECT_TYPES].join(", ")}`);
+      if (
+        typeof action === "function"
+          ? !BUILT_IN.has(type ?? "")
+          : !(EFFECT_TYPES.has(type ?? "") || BUILT_IN.has(type ?? "") || isNamed(definition, type))
+      ) {
+        throw new ChartRefused(
+          definition.name,
+          `${node.id} uses the action "${type ?? "(inline function)"}"; effects are ${[...EFFECT_TYPES].join(", ")}`,
+        );
       }
     }
     for (const below of Object.values(node.states)) visit(below);
@@ -217,6 +252,7 @@ function refuseForbidden(definition: ChartDefinition): void {
 
 /** A named action of the machine's own `setup` that is a built-in (a named assign, an enqueueActions). */
 function isNamed(definition: ChartDefinition, type: string | undefined): boolean {
-  const named = (definition.machine as unknown as { implementations: { actions: Record<string, { type?: string } | undefined> } }).implementations.actions[type ?? ""];
+  const named = (definition.machine as unknown as { implementations: { actions: Record<string, { type?: string } | undefined> } })
+    .implementations.actions[type ?? ""];
   return named !== undefined && BUILT_IN.has(named.type ?? "");
 }

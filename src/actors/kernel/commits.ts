@@ -63,7 +63,10 @@ export class Commits {
 
   /** Why new commands are refused now, or null. */
   get stalled(): string | null {
-    return this.#stall ?? (this.#inFlight && this.#core.clock.monotonic() - this.#submittedAt >= STALL_MS ? "a commit has been on its way for over 2 s" : null);
+    return (
+      this.#stall ??
+      (this.#inFlight && this.#core.clock.monotonic() - this.#submittedAt >= STALL_MS ? "a commit has been on its way for over 2 s" : null)
+    );
   }
 
   wake(): void {
@@ -92,7 +95,8 @@ export class Commits {
       while (!core.dead && !this.#closed && this.#hasWork() && !(this.#failures > 0 && this.#openHasWork())) {
         const more = round(core, this.#heap, this.#inFlight !== null);
         if (!this.#inFlight) this.#submit(this.#build());
-        else if (core.open.dirty.size >= CLOSE_AT_ROWS || core.open.steps >= CLOSE_AT_STEPS || core.open.fenced) this.#closed = this.#build();
+        else if (core.open.dirty.size >= CLOSE_AT_ROWS || core.open.steps >= CLOSE_AT_STEPS || core.open.fenced)
+          this.#closed = this.#build();
         if (more) {
           this.wake();
           break;
@@ -168,7 +172,16 @@ export class Commits {
       actor.committed = view;
       changed.add(actor.address);
     }
-    this.#tell({ epoch: built.batch.epoch, commit: built.batch.commit, at: core.clock.now(), facts: built.open.facts, payloads: built.open.payloads, changed, rows: built.batch.rows.length, booked: built.open.booked });
+    this.#tell({
+      epoch: built.batch.epoch,
+      commit: built.batch.commit,
+      at: core.clock.now(),
+      facts: built.open.facts,
+      payloads: built.open.payloads,
+      changed,
+      rows: built.batch.rows.length,
+      booked: built.open.booked,
+    });
     for (const outer of built.open.outer) outer.release();
     if (this.#closed) {
       const next = this.#closed;
@@ -205,7 +218,11 @@ export class Commits {
     core.journal.reopen().then(
       ({ lastCommit }) => (lastCommit >= built.batch.commit ? this.#done(built) : this.#append(built)),
       (error: unknown) => {
-        if (this.#failures >= REOPEN_TRIES) this.#die("store", `the store cannot be opened again: ${error instanceof Error ? error.message : String(error)} (first: ${reason})`);
+        if (this.#failures >= REOPEN_TRIES)
+          this.#die(
+            "store",
+            `the store cannot be opened again: ${error instanceof Error ? error.message : String(error)} (first: ${reason})`,
+          );
         else this.#failed(built, error);
       },
     );

@@ -154,7 +154,10 @@ export interface Tombstone {
   kind: string;
 }
 
-export interface DoorWaiter { resolve: (value: Json) => void; reject: (error: SomoraError) => void }
+export interface DoorWaiter {
+  resolve: (value: Json) => void;
+  reject: (error: SomoraError) => void;
+}
 
 export interface Outer {
   /** Runs after the commit, in order. */
@@ -175,8 +178,14 @@ export interface CommitNews {
   /** Addresses whose committed view changed; gone ones have no actor any more. */
   changed: Set<Address>;
   rows: number;
-  /** Something was booked to the ledger. */
-  booked: boolean;
+  /** What was booked to the ledger. */
+  booked: Booked[];
+}
+
+export interface Booked {
+  agent: string | null;
+  day: string;
+  costUsd: number | null;
 }
 
 export interface OpenBatch {
@@ -190,7 +199,7 @@ export interface OpenBatch {
   steps: number;
   /** A fence was set: the round ends, its batch goes first. */
   fenced: boolean;
-  booked: boolean;
+  booked: Booked[];
 }
 
 export interface RunningWork {
@@ -205,12 +214,35 @@ export interface RunningWork {
 export type InboxItem =
   | { kind: "door"; to: Address; event: MessageEvent; payloads: PayloadInput[]; token: Token }
   | { kind: "fact"; work: RunningWork; fact: Fact; committed: () => void }
-  | { kind: "outcome"; key: EffectKey; outcome: Outcome; status: "done" | "failed" | "aborted" | "interrupted"; started: boolean; attempt: number }
+  | {
+      kind: "outcome";
+      key: EffectKey;
+      outcome: Outcome;
+      status: "done" | "failed" | "aborted" | "interrupted";
+      started: boolean;
+      attempt: number;
+    }
   | { kind: "timer"; actor: Actor; timer: TimerState };
 
-export interface LostEffect { key: EffectKey; address: Address; driver: string; name: string; since: number; processes: { pid: number; command: string }[] }
+export interface LostEffect {
+  key: EffectKey;
+  address: Address;
+  driver: string;
+  name: string;
+  since: number;
+  processes: { pid: number; command: string }[];
+}
 
-export interface Counters { steps: number; commits: number; deadLetters: number; notTaken: number; staleOutcomes: number; refusedBelowFence: number; crashes: number; blockedEffects: number }
+export interface Counters {
+  steps: number;
+  commits: number;
+  deadLetters: number;
+  notTaken: number;
+  staleOutcomes: number;
+  refusedBelowFence: number;
+  crashes: number;
+  blockedEffects: number;
+}
 
 export interface Core {
   readonly clock: Clock & Calendar;
@@ -257,7 +289,18 @@ export interface Core {
 }
 
 export function emptyBatch(): OpenBatch {
-  return { rows: [], dirty: new Set(), buried: [], outer: [], facts: [], payloads: new Map(), gone: new Set(), steps: 0, fenced: false, booked: false };
+  return {
+    rows: [],
+    dirty: new Set(),
+    buried: [],
+    outer: [],
+    facts: [],
+    payloads: new Map(),
+    gone: new Set(),
+    steps: 0,
+    fenced: false,
+    booked: [],
+  };
 }
 
 /** `epoch.commit.k`, for events and births alike (K10). */
@@ -301,7 +344,13 @@ export function fenceOf(actor: Actor): Fence | null {
 export function acceptPayloads(core: Core, id: EventId, shard: string, inputs: readonly PayloadInput[]): PayloadRef[] {
   return inputs.map((input, index) => {
     const ref: PayloadRef = { id: `${id}:${index}`, kind: input.kind, size: input.text.length, preview: previewOf(input.text) };
-    core.open.rows.push({ shard, kind: "payload", key: ref.id, head: JSON.stringify({ kind: input.kind, size: ref.size }), body: input.text });
+    core.open.rows.push({
+      shard,
+      kind: "payload",
+      key: ref.id,
+      head: JSON.stringify({ kind: input.kind, size: ref.size }),
+      body: input.text,
+    });
     core.open.payloads.set(ref.id, input.text);
     return ref;
   });
@@ -309,15 +358,26 @@ export function acceptPayloads(core: Core, id: EventId, shard: string, inputs: r
 
 /** Books what the work cost, on the actor and all above it, whatever becomes of it (P10). */
 export function book(core: Core, actor: Actor, key: string, booking: Booking): void {
-  core.open.booked = true;
   const at = core.clock.now();
   const place = actor.address.split("/");
   const agent = place[1] === "agents" ? (place[2] ?? null) : null;
+  const day = core.clock.day(at);
+  core.open.booked.push({ agent, day, costUsd: booking.costUsd });
   core.open.rows.push({
     shard: actor.shard,
     kind: "ledger",
     key,
-    head: JSON.stringify({ at, address: actor.address, agent, model: booking.model, provider: booking.provider, day: core.clock.day(at), usage: booking.usage, costUsd: booking.costUsd, ...(booking.note === undefined ? {} : { note: booking.note }) }),
+    head: JSON.stringify({
+      at,
+      address: actor.address,
+      agent,
+      model: booking.model,
+      provider: booking.provider,
+      day,
+      usage: booking.usage,
+      costUsd: booking.costUsd,
+      ...(booking.note === undefined ? {} : { note: booking.note }),
+    }),
     body: null,
   });
   for (let each: Actor | null = actor; each; each = each.parent) {

@@ -16,7 +16,19 @@ import type { DownReason, StopReason } from "../../protocol/effects.ts";
 import { SomoraError } from "../../protocol/errors.ts";
 import type { Address, EventId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
-import { type Actor, answerDoor, type Core, deadLetter, type Fence, type Mail, makeReady, markDirty, nextId, pushFront, type Tombstone } from "./core.ts";
+import {
+  type Actor,
+  answerDoor,
+  type Core,
+  deadLetter,
+  type Fence,
+  type Mail,
+  makeReady,
+  markDirty,
+  nextId,
+  pushFront,
+  type Tombstone,
+} from "./core.ts";
 import { abortPending, settle } from "./performs.ts";
 import { tombstoneRow } from "./rows.ts";
 
@@ -71,7 +83,8 @@ function tellStop(core: Core, actor: Actor, reason: StopReason): void {
   if (!actor.stopTold) {
     actor.stopTold = true;
     markDirty(core, actor);
-    if (actor.parked === null && !actor.ending && actor.snapshot !== null) pushFront(core, actor, kernelMail(core, "stop", { type: "stop", stop: reason }));
+    if (actor.parked === null && !actor.ending && actor.snapshot !== null)
+      pushFront(core, actor, kernelMail(core, "stop", { type: "stop", stop: reason }));
     setDeadline(core, actor);
   }
   // What is parked or has nothing to hear goes down by itself, once its children are down.
@@ -90,7 +103,14 @@ function setDeadline(core: Core, actor: Actor): void {
       if (!work || work.spoken || pending.settled) continue;
       work.spoken = true;
       const processes = [{ pid: 0, command: `${pending.driver} (${pending.name})` }];
-      core.lost.set(pending.key, { key: pending.key, address: actor.address, driver: pending.driver, name: pending.name, since: core.clock.now(), processes });
+      core.lost.set(pending.key, {
+        key: pending.key,
+        address: actor.address,
+        driver: pending.driver,
+        name: pending.name,
+        since: core.clock.now(),
+        processes,
+      });
       settle(core, pending.key, { status: "aborted", lost: processes }, "aborted", true, pending.attempt);
     }
   });
@@ -109,8 +129,20 @@ export function crashed(core: Core, actor: Actor, mail: Mail, error: { code: str
   actor.crashes = [...actor.crashes.filter((then) => at - then < actor.spec.periodMs), at];
   actor.restarts += 1;
   markDirty(core, actor);
-  if (mail.token !== undefined) answerDoor(core, mail.token, { error: new SomoraError("CRASHED", `${actor.address} crashed on "${mail.event.type}": ${error.message}. The event was dropped.`, { hint: "Send it again; if it crashes again the actor is parked and says so." }) });
-  const dropped = { type: mail.event.type, id: mail.id, from: mail.from, ...(typeof mail.event["name"] === "string" ? { name: mail.event["name"] } : {}), ...(mail.token === undefined ? {} : { token: mail.token }), ...(mail.class === "stopped" ? { stop: mail.event["stop"] as Json } : {}) };
+  if (mail.token !== undefined)
+    answerDoor(core, mail.token, {
+      error: new SomoraError("CRASHED", `${actor.address} crashed on "${mail.event.type}": ${error.message}. The event was dropped.`, {
+        hint: "Send it again; if it crashes again the actor is parked and says so.",
+      }),
+    });
+  const dropped = {
+    type: mail.event.type,
+    id: mail.id,
+    from: mail.from,
+    ...(typeof mail.event["name"] === "string" ? { name: mail.event["name"] } : {}),
+    ...(mail.token === undefined ? {} : { token: mail.token }),
+    ...(mail.class === "stopped" ? { stop: mail.event["stop"] as Json } : {}),
+  };
   const report = { code: error.code, message: error.message, event: mail.event.type };
   if (actor.spec.restart === "temporary" || fenceAbove(actor) !== null) {
     fail(core, actor, report);
@@ -119,7 +151,11 @@ export function crashed(core: Core, actor: Actor, mail: Mail, error: { code: str
   if (actor.crashes.length > actor.spec.intensity) {
     if (actor.spec.past === "park") {
       queueAfterCrash(core, actor, mail, dropped);
-      park(core, actor, `crashed ${actor.crashes.length} times within ${Math.round(actor.spec.periodMs / 1000)} s, last on "${mail.event.type}": ${error.message}`);
+      park(
+        core,
+        actor,
+        `crashed ${actor.crashes.length} times within ${Math.round(actor.spec.periodMs / 1000)} s, last on "${mail.event.type}": ${error.message}`,
+      );
     } else fail(core, actor, report);
     return;
   }
@@ -147,7 +183,14 @@ export function fail(core: Core, actor: Actor, report: { code: string; message: 
 /** Suspends it with its permanent ones, stops the rest; only a person's resume or the end of an outside cause goes on. */
 export function park(core: Core, actor: Actor, reason: string): void {
   actor.parked = reason;
-  actor.story.push({ id: nextId(core) as EventId, at: core.clock.now(), from: "kernel", event: { type: "parked", reason }, effects: [], sent: [] });
+  actor.story.push({
+    id: nextId(core) as EventId,
+    at: core.clock.now(),
+    from: "kernel",
+    event: { type: "parked", reason },
+    effects: [],
+    sent: [],
+  });
   markDirty(core, actor);
   setFence(core, actor, { by: "crash", scope: actor.address, note: reason }, { idle: true });
 }
@@ -177,7 +220,14 @@ export function unpark(core: Core, actor: Actor): boolean {
   if (actor.fence === null) actor.suspended = parkedAbove(actor) !== null;
   if (!actor.suspended) goOnBelow(core, actor);
   markDirty(core, actor);
-  actor.story.push({ id: nextId(core) as EventId, at: core.clock.now(), from: "kernel", event: { type: "unparked" }, effects: [], sent: [] });
+  actor.story.push({
+    id: nextId(core) as EventId,
+    at: core.clock.now(),
+    from: "kernel",
+    event: { type: "unparked" },
+    effects: [],
+    sent: [],
+  });
   if (actor.snapshot !== null) {
     const waiting = actor.mail[0];
     if (waiting?.class !== "resumed") pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "unparked" }));
@@ -191,8 +241,10 @@ export function chartEnded(core: Core, actor: Actor): void {
   actor.ending = true;
   markDirty(core, actor);
   for (const child of [...(actor.children?.values() ?? [])]) {
-    if (child.spec.restart === "temporary") setFence(core, child, { by: "agent", scope: actor.address, note: "its parent ended" }, { idle: false });
-    else if (child.spec.restart === "permanent") setFence(core, child, { by: "agent", scope: actor.address, note: "its parent ended" }, { idle: false });
+    if (child.spec.restart === "temporary")
+      setFence(core, child, { by: "agent", scope: actor.address, note: "its parent ended" }, { idle: false });
+    else if (child.spec.restart === "permanent")
+      setFence(core, child, { by: "agent", scope: actor.address, note: "its parent ended" }, { idle: false });
   }
   for (const pending of actor.pending?.values() ?? []) abortPending(core, actor, pending);
   tryDown(core, actor);
@@ -205,7 +257,12 @@ export function tryDown(core: Core, actor: Actor): void {
   if (actor.suspended && !actor.stopTold) return;
   if ((actor.children?.size ?? 0) > 0) return;
   if ((actor.pending?.size ?? 0) > 0 && !onlySettledAndMute(actor)) return;
-  if (!actor.ending && actor.parked === null && actor.mail.some((mail) => mail.class === "stop" || mail.class === "outcome" || mail.class === "down")) return;
+  if (
+    !actor.ending &&
+    actor.parked === null &&
+    actor.mail.some((mail) => mail.class === "stop" || mail.class === "outcome" || mail.class === "down")
+  )
+    return;
   down(core, actor);
 }
 
@@ -225,8 +282,22 @@ function reasonOf(actor: Actor): DownReason {
 
 function down(core: Core, actor: Actor): void {
   const reason = reasonOf(actor);
-  const output = (actor.snapshot?.status === "done" ? (actor.snapshot.output ?? null) : actor.snapshot ? (actor.chart.definition.lastWords?.(actor.snapshot.context as Record<string, unknown>) ?? null) : null) as Json;
-  const stone: Tombstone = { address: actor.address, birth: actor.birth, reason, output, lost: actor.lost, at: core.clock.now(), kind: actor.chart.name };
+  const output = (
+    actor.snapshot?.status === "done"
+      ? (actor.snapshot.output ?? null)
+      : actor.snapshot
+        ? (actor.chart.definition.lastWords?.(actor.snapshot.context as Record<string, unknown>) ?? null)
+        : null
+  ) as Json;
+  const stone: Tombstone = {
+    address: actor.address,
+    birth: actor.birth,
+    reason,
+    output,
+    lost: actor.lost,
+    at: core.clock.now(),
+    kind: actor.chart.name,
+  };
   core.actors.delete(actor.address);
   core.tombstones.set(actor.address, stone);
   actor.parent?.children?.delete(actor.address);
@@ -235,7 +306,10 @@ function down(core: Core, actor: Actor): void {
   core.open.buried.push(tombstoneRow(actor, stone));
   for (const pending of actor.pending?.values() ?? []) core.pendingByKey.delete(pending.key);
   for (const mail of actor.mail) {
-    if (mail.token !== undefined) answerDoor(core, mail.token, { error: new SomoraError("ACTOR_UNKNOWN", `${actor.address} ended before it came to "${mail.event.type}".`) });
+    if (mail.token !== undefined)
+      answerDoor(core, mail.token, {
+        error: new SomoraError("ACTOR_UNKNOWN", `${actor.address} ended before it came to "${mail.event.type}".`),
+      });
     if (mail.class === "message") deadLetter(core, actor.address, mail.event.type, mail.from);
   }
   actor.mail = [];
@@ -262,7 +336,11 @@ function down(core: Core, actor: Actor): void {
 }
 
 /** After the last mail of the one that ended, before the mail of others (K4). */
-export function deliverDown(core: Core, watcher: Actor, stone: Tombstone | { address: Address; birth: string; reason: DownReason; output: Json; lost: [] }): void {
+export function deliverDown(
+  core: Core,
+  watcher: Actor,
+  stone: Tombstone | { address: Address; birth: string; reason: DownReason; output: Json; lost: [] },
+): void {
   const mail: Mail = {
     id: nextId(core) as EventId,
     class: "down",
@@ -307,7 +385,8 @@ export function liftIfThrough(core: Core, root: Actor): void {
     actor.suspended = parkedAbove(actor) !== null;
     markDirty(core, actor);
     if (fence.rebirth) reborn(core, actor);
-    else if (actor.parked === null && actor.snapshot !== null && fence.reason.by !== "crash") pushFront(core, actor, kernelMail(core, "stopped", { type: "stopped", stop: fence.reason }));
+    else if (actor.parked === null && actor.snapshot !== null && fence.reason.by !== "crash")
+      pushFront(core, actor, kernelMail(core, "stopped", { type: "stopped", stop: fence.reason }));
     makeReady(core, actor);
   }
   const waiters = core.downWaiters.get(root.address);
@@ -319,7 +398,15 @@ export function liftIfThrough(core: Core, root: Actor): void {
 
 /** A `fresh` actor starts anew: initial state, new birth; watchers hear `down` of the old one, its mail stays. */
 function reborn(core: Core, actor: Actor): void {
-  const stone: Tombstone = { address: actor.address, birth: actor.birth, reason: { kind: "crash", error: { code: "CRASHED", message: "it starts anew" } }, output: null, lost: actor.lost, at: core.clock.now(), kind: actor.chart.name };
+  const stone: Tombstone = {
+    address: actor.address,
+    birth: actor.birth,
+    reason: { kind: "crash", error: { code: "CRASHED", message: "it starts anew" } },
+    output: null,
+    lost: actor.lost,
+    at: core.clock.now(),
+    kind: actor.chart.name,
+  };
   for (const pending of actor.pending?.values() ?? []) core.pendingByKey.delete(pending.key);
   const watchers = [...(actor.watchers ?? [])];
   for (const watched of actor.watching?.keys() ?? []) core.actors.get(watched)?.watchers?.delete(actor);

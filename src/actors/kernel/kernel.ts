@@ -16,7 +16,17 @@ import type { Journal } from "../../ports/journal.port.ts";
 import { createActor } from "./applying.ts";
 import { Chart, type ChartDefinition } from "./chart.ts";
 import { type CommitObserver, Commits } from "./commits.ts";
-import { book, type CommittedView, type Core, type Counters, emptyBatch, fenceOf, nextId, type LostEffect, type Tombstone } from "./core.ts";
+import {
+  book,
+  type CommittedView,
+  type Core,
+  type Counters,
+  emptyBatch,
+  fenceOf,
+  nextId,
+  type LostEffect,
+  type Tombstone,
+} from "./core.ts";
 import { park, setFence, unpark } from "./ending.ts";
 import { restore } from "./restoring.ts";
 import { TimerHeap } from "./timers.ts";
@@ -83,7 +93,16 @@ export class Kernel {
       lost: new Map(),
       historyNumbers: new Map(),
       roundAt: options.clock.now(),
-      counters: { steps: 0, commits: 0, deadLetters: 0, notTaken: 0, staleOutcomes: 0, refusedBelowFence: 0, crashes: 0, blockedEffects: 0 },
+      counters: {
+        steps: 0,
+        commits: 0,
+        deadLetters: 0,
+        notTaken: 0,
+        staleOutcomes: 0,
+        refusedBelowFence: 0,
+        crashes: 0,
+        blockedEffects: 0,
+      },
       notTakenTypes: new Map(),
       deadLetterLog: [],
       held: options.held ?? false,
@@ -110,8 +129,14 @@ export class Kernel {
     const core = this.#core;
     if (core.dead) return Promise.reject(new SomoraError("SERVER_STOPPING", "The server has stopped serving this home."));
     const stalled = this.#commits.stalled;
-    if (stalled !== null) return Promise.reject(new SomoraError("STORE_STALLED", `The disk does not take commits (${stalled}). Nothing was accepted.`, { hint: "What was accepted before waits and goes on by itself. Free disk space or look at `somora doctor`, then send again." }));
-    if (/^(xstate|kernel)\./.test(event.type)) return Promise.reject(new SomoraError("REQUEST_INVALID", `Events of type "${event.type}" are the kernel's own.`));
+    if (stalled !== null)
+      return Promise.reject(
+        new SomoraError("STORE_STALLED", `The disk does not take commits (${stalled}). Nothing was accepted.`, {
+          hint: "What was accepted before waits and goes on by itself. Free disk space or look at `somora doctor`, then send again.",
+        }),
+      );
+    if (/^(xstate|kernel)\./.test(event.type))
+      return Promise.reject(new SomoraError("REQUEST_INVALID", `Events of type "${event.type}" are the kernel's own.`));
     core.doorCount += 1;
     const token = `door:${core.epoch}.${core.doorCount}` as Token;
     return new Promise((resolve, reject) => {
@@ -135,8 +160,14 @@ export class Kernel {
   stop(address: Address, reason: Omit<StopReason, "scope">, options: { remove?: boolean } = {}): Promise<StopReport> {
     const core = this.#core;
     const actor = core.actors.get(address);
-    if (!actor) return Promise.reject(new SomoraError("ACTOR_UNKNOWN", `There is no actor at ${address}.`, { hint: "See `somora actors`." }));
-    if (actor.specName === "root" || actor.specName === "fixed") return Promise.reject(new SomoraError("ACTOR_FIXED", `${address} is a fixed supervisor and is never stopped.`, { hint: "Stop an agent, a session or a turn below it." }));
+    if (!actor)
+      return Promise.reject(new SomoraError("ACTOR_UNKNOWN", `There is no actor at ${address}.`, { hint: "See `somora actors`." }));
+    if (actor.specName === "root" || actor.specName === "fixed")
+      return Promise.reject(
+        new SomoraError("ACTOR_FIXED", `${address} is a fixed supervisor and is never stopped.`, {
+          hint: "Stop an agent, a session or a turn below it.",
+        }),
+      );
     const lostBefore = new Set(core.lost.keys());
     const idle = actor.spec.restart === "permanent" && options.remove !== true;
     const done = new Promise<void>((resolve) => {
@@ -149,7 +180,11 @@ export class Kernel {
     core.wake();
     return done.then(() => {
       const stone = core.tombstones.get(address);
-      const lost = stone ? stone.lost : [...core.lost.values()].filter((each) => !lostBefore.has(each.key) && isWithin(each.address, address)).flatMap((each) => each.processes);
+      const lost = stone
+        ? stone.lost
+        : [...core.lost.values()]
+            .filter((each) => !lostBefore.has(each.key) && isWithin(each.address, address))
+            .flatMap((each) => each.processes);
       return { told, lost };
     });
   }
@@ -197,7 +232,9 @@ export class Kernel {
   /** As committed. Null for an actor whose birth is not on disk yet, or that is gone. */
   committed(address: Address): (CommittedView & { address: Address; birth: string; kind: string; parent: Address | null }) | null {
     const actor = this.#core.actors.get(address);
-    return actor?.committed ? { ...actor.committed, address, birth: actor.birth, kind: actor.chart.name, parent: actor.parent?.address ?? null } : null;
+    return actor?.committed
+      ? { ...actor.committed, address, birth: actor.birth, kind: actor.chart.name, parent: actor.parent?.address ?? null }
+      : null;
   }
 
   *addresses(under: Address = ROOT): IterableIterator<Address> {
@@ -255,7 +292,9 @@ export class Kernel {
       const idle = !pending.settled && !core.running.has(pending.key) && !core.open.dirty.has(actor) && this.#commits.isIdle;
       if (idle) return `waits for "${pending.name}", which no driver works on`;
     }
-    return actor.suspended && fenceOf(actor) === null && actor.mail.length > 0 ? `${actor.mail.length} messages wait for an actor that is suspended and not being stopped` : null;
+    return actor.suspended && fenceOf(actor) === null && actor.mail.length > 0
+      ? `${actor.mail.length} messages wait for an actor that is suspended and not being stopped`
+      : null;
   }
 
   get held(): boolean {
@@ -268,7 +307,13 @@ export class Kernel {
 
   stats(): Counters & { actors: number; notTakenTypes: [string, number][]; observerErrors: number; running: number } {
     const core = this.#core;
-    return { ...core.counters, actors: core.actors.size, notTakenTypes: [...core.notTakenTypes], observerErrors: this.#commits.observerErrors, running: core.running.size };
+    return {
+      ...core.counters,
+      actors: core.actors.size,
+      notTakenTypes: [...core.notTakenTypes],
+      observerErrors: this.#commits.observerErrors,
+      running: core.running.size,
+    };
   }
 
   /** Resolves when nothing is left to compute or to write (outer work may still run). */
@@ -282,8 +327,8 @@ export class Kernel {
     core.dead = true;
     this.#heap.close();
     for (const work of core.running.values()) work.controller.abort();
-    for (const waiter of core.doors.values()) waiter.reject(new SomoraError("SERVER_STOPPING", "The server stops; what was accepted goes on at the next start."));
+    for (const waiter of core.doors.values())
+      waiter.reject(new SomoraError("SERVER_STOPPING", "The server stops; what was accepted goes on at the next start."));
     core.doors.clear();
   }
 }
-

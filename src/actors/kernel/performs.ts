@@ -12,7 +12,11 @@ import type { JsonObject } from "../../protocol/json.ts";
 import type { Driver, DriverContext, Outcome } from "../../ports/driver.port.ts";
 import { type Actor, type Core, fenceOf, markDirty, type Pending, type RunningWork } from "./core.ts";
 
-export function addPending(core: Core, actor: Actor, effect: { name: string; driver: string; request: JsonObject; repeatable?: boolean; cleanup?: boolean }): Pending {
+export function addPending(
+  core: Core,
+  actor: Actor,
+  effect: { name: string; driver: string; request: JsonObject; repeatable?: boolean; cleanup?: boolean },
+): Pending {
   actor.effectCount += 1;
   const pending: Pending = {
     name: effect.name,
@@ -46,7 +50,14 @@ export function release(core: Core, actor: Actor, pending: Pending): void {
   }
   const driver = core.drivers.get(pending.driver);
   if (!driver) {
-    settle(core, pending.key, { status: "failed", error: { code: "INTERNAL", message: `no driver is called "${pending.driver}"` } }, "failed", false, pending.attempt);
+    settle(
+      core,
+      pending.key,
+      { status: "failed", error: { code: "INTERNAL", message: `no driver is called "${pending.driver}"` } },
+      "failed",
+      false,
+      pending.attempt,
+    );
     return;
   }
   start(core, actor, pending, driver);
@@ -78,7 +89,13 @@ export function follow(core: Core, work: RunningWork, promise: Promise<Outcome>)
     (error: unknown) => {
       const aborted = work.controller.signal.aborted;
       const message = error instanceof Error ? error.message : String(error);
-      finish(core, work, aborted ? { status: "aborted" } : { status: "failed", error: { code: "INTERNAL", message: `driver "${pending.driver}" failed: ${message}` } });
+      finish(
+        core,
+        work,
+        aborted
+          ? { status: "aborted" }
+          : { status: "failed", error: { code: "INTERNAL", message: `driver "${pending.driver}" failed: ${message}` } },
+      );
     },
   );
 }
@@ -95,7 +112,14 @@ function finish(core: Core, work: RunningWork, outcome: Outcome): void {
   settle(core, pending.key, outcome, outcome.status, true, pending.attempt);
 }
 
-export function settle(core: Core, key: EffectKey, outcome: Outcome, status: "done" | "failed" | "aborted" | "interrupted", started: boolean, attempt: number): void {
+export function settle(
+  core: Core,
+  key: EffectKey,
+  outcome: Outcome,
+  status: "done" | "failed" | "aborted" | "interrupted",
+  started: boolean,
+  attempt: number,
+): void {
   if (core.dead) return;
   core.inbox.push({ kind: "outcome", key, outcome, status, started, attempt });
   core.wake();
@@ -108,11 +132,12 @@ export function contextOf(core: Core, work: RunningWork): DriverContext {
     address: actor.address,
     attempt: pending.attempt,
     signal: work.controller.signal,
-    fact: (fact) => new Promise<void>((resolve) => {
-      if (core.dead || work.spoken) return resolve();
-      core.inbox.push({ kind: "fact", work, fact, committed: resolve });
-      core.wake();
-    }),
+    fact: (fact) =>
+      new Promise<void>((resolve) => {
+        if (core.dead || work.spoken) return resolve();
+        core.inbox.push({ kind: "fact", work, fact, committed: resolve });
+        core.wake();
+      }),
     live: (topic, type, data) => {
       if (!core.dead && !work.controller.signal.aborted) core.liveListener(topic, type, data);
     },

@@ -25,7 +25,12 @@ import { rearmTimers, type TimerHeap } from "./timers.ts";
 const RECOVER_LIMIT_MS = 10_000;
 const TOMBSTONE_MS = 86_400_000;
 
-interface Asked { actor: Actor; name: string; recovery: Recovery; takenBack: boolean }
+interface Asked {
+  actor: Actor;
+  name: string;
+  recovery: Recovery;
+  takenBack: boolean;
+}
 
 export async function restore(core: Core, heap: TimerHeap): Promise<void> {
   core.roundAt = core.clock.now();
@@ -42,14 +47,18 @@ export async function restore(core: Core, heap: TimerHeap): Promise<void> {
   const touched = new Set<Actor>();
   for (const answer of answers) takeAnswer(core, answer, touched);
   for (const actor of [...touched]) for (let above = actor.parent; above; above = above.parent) touched.add(above);
-  for (const actor of touched) if (actor.spec.identity === "keep" && actor.snapshot !== null && actor.parked === null && fenceOf(actor) === null) pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "restart" }));
+  for (const actor of touched)
+    if (actor.spec.identity === "keep" && actor.snapshot !== null && actor.parked === null && fenceOf(actor) === null)
+      pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "restart" }));
   for (const actor of core.actors.values()) {
     rearmTimers(core, heap, actor);
     makeReady(core, actor);
   }
 }
 
-async function readNewest(core: Core): Promise<{ actors: { head: ActorHead; body: ActorBody }[]; parts: Map<string, Map<string, [string, Json][]>> }> {
+async function readNewest(
+  core: Core,
+): Promise<{ actors: { head: ActorHead; body: ActorBody }[]; parts: Map<string, Map<string, [string, Json][]>> }> {
   const actors: { head: ActorHead; body: ActorBody; order: [number, number, number] }[] = [];
   const parts = new Map<string, Map<string, [string, Json][]>>();
   for (const row of await core.journal.newest()) {
@@ -77,7 +86,15 @@ function readActor(core: Core, row: StoredRow, actors: { head: ActorHead; body: 
   }
   if (head.status === "down") {
     if (core.clock.now() - head.at < TOMBSTONE_MS) {
-      const stone: Tombstone = { address: head.address, birth: head.birth, reason: head.reason ?? { kind: "gone" }, output: head.output ?? null, lost: head.lost, at: head.at, kind: head.kind };
+      const stone: Tombstone = {
+        address: head.address,
+        birth: head.birth,
+        reason: head.reason ?? { kind: "gone" },
+        output: head.output ?? null,
+        lost: head.lost,
+        at: head.at,
+        kind: head.kind,
+      };
       core.tombstones.set(head.address, stone);
     }
     return;
@@ -90,8 +107,17 @@ function readActor(core: Core, row: StoredRow, actors: { head: ActorHead; body: 
 function revive(core: Core, head: ActorHead, body: ActorBody, parts: Map<string, Map<string, [string, Json][]>>): void {
   const chart = core.charts.get(head.kind);
   const spec = core.specs[head.spec];
-  if (!chart || !spec) throw new Error(`the store holds ${head.address} of kind "${head.kind}" (spec "${head.spec}"), which this build does not know`);
-  const actor = blankActor({ address: head.address, parent: parentFor(core, head.address), birth: head.birth, chart, specName: head.spec, spec, input: body.input });
+  if (!chart || !spec)
+    throw new Error(`the store holds ${head.address} of kind "${head.kind}" (spec "${head.spec}"), which this build does not know`);
+  const actor = blankActor({
+    address: head.address,
+    parent: parentFor(core, head.address),
+    birth: head.birth,
+    chart,
+    specName: head.spec,
+    spec,
+    input: body.input,
+  });
   const mine = parts.get(`${head.address}#${head.birth}`);
   if (body.snapshot) actor.snapshot = chart.thaw(body.snapshot, body.version, (collection) => mine?.get(collection) ?? []);
   actor.mail = body.mail;
@@ -149,7 +175,13 @@ async function askDrivers(core: Core): Promise<Asked[]> {
       const takenBack = pending.mark || (!pending.cleanup && fenceOf(actor) !== null);
       const driver = core.drivers.get(pending.driver);
       const answer = driver?.recover
-        ? limited(core, driver.recover(pending.request, { ...contextOf(core, { pending, actor, controller: new AbortController(), tell: [], spoken: false }), takenBack }))
+        ? limited(
+            core,
+            driver.recover(pending.request, {
+              ...contextOf(core, { pending, actor, controller: new AbortController(), tell: [], spoken: false }),
+              takenBack,
+            }),
+          )
         : Promise.resolve<Recovery>({ kind: "unknown" });
       asked.push(answer.then((recovery) => ({ actor, name: pending.name, recovery, takenBack })));
     }
@@ -176,7 +208,8 @@ function limited(core: Core, recovery: Promise<Recovery>): Promise<Recovery> {
 function takeAnswer(core: Core, { actor, name, recovery, takenBack }: Asked, touched: Set<Actor>): void {
   const pending = actor.pending?.get(name);
   if (!pending || pending.settled) return;
-  const end = (outcome: Outcome, status: "done" | "failed" | "aborted" | "interrupted"): void => settle(core, pending.key as EffectKey, outcome, status, true, pending.attempt);
+  const end = (outcome: Outcome, status: "done" | "failed" | "aborted" | "interrupted"): void =>
+    settle(core, pending.key as EffectKey, outcome, status, true, pending.attempt);
   if (recovery.kind === "done") {
     // It ended while nobody was there: who waits for it was interrupted all the same, and hears so.
     if (!takenBack) touched.add(actor);
@@ -186,7 +219,14 @@ function takeAnswer(core: Core, { actor, name, recovery, takenBack }: Asked, tou
     follow(core, attach(core, actor, pending), recovery.outcome);
     return;
   }
-  const known: Outcome = recovery.kind === "unknown" ? { status: "aborted", ...(recovery.value === undefined ? {} : { value: recovery.value }), ...(recovery.payloads === undefined ? {} : { payloads: recovery.payloads }) } : { status: "aborted" };
+  const known: Outcome =
+    recovery.kind === "unknown"
+      ? {
+          status: "aborted",
+          ...(recovery.value === undefined ? {} : { value: recovery.value }),
+          ...(recovery.payloads === undefined ? {} : { payloads: recovery.payloads }),
+        }
+      : { status: "aborted" };
   if (takenBack) return end(known, "aborted");
   if (recovery.kind === "not-started") {
     // Nothing was interrupted: it is the first attempt still, and nobody needs to look again.

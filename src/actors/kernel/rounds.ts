@@ -12,7 +12,21 @@ import type { EventId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { Parts } from "../../protocol/parts.ts";
 import { apply, check } from "./applying.ts";
-import { acceptPayloads, type Actor, answerDoor, book, type Core, deadLetter, fenceOf, type InboxItem, type Mail, makeReady, markDirty, nextId, pushMail } from "./core.ts";
+import {
+  acceptPayloads,
+  type Actor,
+  answerDoor,
+  book,
+  type Core,
+  deadLetter,
+  fenceOf,
+  type InboxItem,
+  type Mail,
+  makeReady,
+  markDirty,
+  nextId,
+  pushMail,
+} from "./core.ts";
 import { chartEnded, crashed, liftIfThrough, parkedAbove, tryDown } from "./ending.ts";
 import { stateName } from "./chart.ts";
 import { partRow } from "./rows.ts";
@@ -65,16 +79,31 @@ function takeIn(core: Core, item: InboxItem): void {
     case "door": {
       const actor = core.actors.get(item.to);
       const parked = actor && (actor.parked !== null ? actor : parkedAbove(actor));
-      const refusal = !actor || actor.ending ? new SomoraError("ACTOR_UNKNOWN", `There is no actor at ${item.to}.`)
-        : parked ? new SomoraError("PARKED", `${parked.address} is parked: ${parked.parked}`, { hint: `Resume it (somora resume ${parked.address}) or stop it.`, details: { reason: parked.parked } })
-        : fenceOf(actor) && !actor.suspended ? new SomoraError("ACTOR_UNKNOWN", `${item.to} is being stopped.`) : null;
+      const refusal =
+        !actor || actor.ending
+          ? new SomoraError("ACTOR_UNKNOWN", `There is no actor at ${item.to}.`)
+          : parked
+            ? new SomoraError("PARKED", `${parked.address} is parked: ${parked.parked}`, {
+                hint: `Resume it (somora resume ${parked.address}) or stop it.`,
+                details: { reason: parked.parked },
+              })
+            : fenceOf(actor) && !actor.suspended
+              ? new SomoraError("ACTOR_UNKNOWN", `${item.to} is being stopped.`)
+              : null;
       if (refusal || !actor) {
         core.counters.refusedBelowFence += 1;
         return answerDoor(core, item.token, { error: refusal as SomoraError });
       }
       const id = nextId(core) as EventId;
       const payloads = acceptPayloads(core, id, actor.shard, item.payloads);
-      return pushMail(core, actor, { id, class: "message", from: "door", event: item.event, token: item.token, ...(payloads.length === 0 ? {} : { payloads }) });
+      return pushMail(core, actor, {
+        id,
+        class: "message",
+        from: "door",
+        event: item.event,
+        token: item.token,
+        ...(payloads.length === 0 ? {} : { payloads }),
+      });
     }
     case "fact": {
       const { work, fact, committed } = item;
@@ -84,7 +113,14 @@ function takeIn(core: Core, item: InboxItem): void {
       const id = nextId(core) as EventId;
       const payloads = acceptPayloads(core, id, work.actor.shard, fact.payloads ?? []);
       const event: MessageEvent = { ...fact.data, type: fact.type, name: work.pending.name };
-      return pushMail(core, work.actor, { id, class: "fact", from: "kernel", event, key: work.pending.key, ...(payloads.length === 0 ? {} : { payloads }) });
+      return pushMail(core, work.actor, {
+        id,
+        class: "fact",
+        from: "kernel",
+        event,
+        key: work.pending.key,
+        ...(payloads.length === 0 ? {} : { payloads }),
+      });
     }
     case "outcome": {
       const { key, outcome, status, started, attempt } = item;
@@ -104,7 +140,14 @@ function takeIn(core: Core, item: InboxItem): void {
       if (outcome.lost) actor.lost.push(...outcome.lost);
       const id = nextId(core) as EventId;
       const payloads = acceptPayloads(core, id, actor.shard, outcome.payloads ?? []);
-      const event: MessageEvent = { type: `${pending.name}.${status}`, name: pending.name, value: outcome.value ?? null, started, attempt, ...(outcome.error ? { error: outcome.error } : {}) };
+      const event: MessageEvent = {
+        type: `${pending.name}.${status}`,
+        name: pending.name,
+        value: outcome.value ?? null,
+        started,
+        attempt,
+        ...(outcome.error ? { error: outcome.error } : {}),
+      };
       pushMail(core, actor, { id, class: "outcome", from: "kernel", event, key, ...(payloads.length === 0 ? {} : { payloads }) });
       if (actor.fence?.rebirth) liftIfThrough(core, actor);
       if (actor.ending || (actor.stopTold && actor.parked !== null)) tryDown(core, actor);
@@ -162,7 +205,8 @@ function handle(core: Core, heap: TimerHeap, actor: Actor, mail: Mail): void {
     return;
   }
   // What still comes is said at the last moment; what is not among it never comes, however many crashes swallowed it.
-  if (mail.class === "resumed") mail.event = { ...mail.event, pending: [...(actor.pending?.keys() ?? [])], timers: [...(actor.timers?.keys() ?? [])] };
+  if (mail.class === "resumed")
+    mail.event = { ...mail.event, pending: [...(actor.pending?.keys() ?? [])], timers: [...(actor.timers?.keys() ?? [])] };
   step(core, heap, actor, mail);
   if (actor.stopTold) tryDown(core, actor);
 }
@@ -180,9 +224,10 @@ function isRunaway(core: Core, actor: Actor, cause: EventId): boolean {
 function step(core: Core, heap: TimerHeap, actor: Actor, mail: Mail): void {
   let result: ReturnType<Actor["chart"]["init"]>;
   try {
-    result = actor.snapshot === null
-      ? actor.chart.init({ ...actor.input, address: actor.address, birth: actor.birth, at: core.roundAt })
-      : actor.chart.step(actor.snapshot, eventFor(core, mail));
+    result =
+      actor.snapshot === null
+        ? actor.chart.init({ ...actor.input, address: actor.address, birth: actor.birth, at: core.roundAt })
+        : actor.chart.step(actor.snapshot, eventFor(core, mail));
     check(core, actor, result.effects);
   } catch (error) {
     crashed(core, actor, mail, { code: "CRASHED", message: error instanceof Error ? error.message : String(error) });
@@ -199,7 +244,8 @@ function step(core: Core, heap: TimerHeap, actor: Actor, mail: Mail): void {
   foldParts(core, actor, result.snapshot);
   const final = result.snapshot.status === "done";
   const sent = apply(core, heap, actor, result.effects, final);
-  if (mail.class !== "stop") actor.story.push({ id: mail.id, at: core.roundAt, from: mail.from, event: mail.event, effects: result.effects.map(nameOf), sent });
+  if (mail.class !== "stop")
+    actor.story.push({ id: mail.id, at: core.roundAt, from: mail.from, event: mail.event, effects: result.effects.map(nameOf), sent });
   if (final) chartEnded(core, actor);
 }
 
@@ -207,7 +253,7 @@ function nameOf(effect: { type: string; params: unknown }): string {
   const { name, type, to, driver } = (effect.params ?? {}) as { name?: string; type?: string; to?: string; driver?: string };
   if (effect.type === "send" || effect.type === "reply") return to === undefined ? effect.type : `${effect.type} ${to}`;
   if (effect.type === "perform") return `perform ${name ?? ""} (${driver ?? ""})`;
-  return name ?? type ? `${effect.type} ${name ?? type}` : effect.type;
+  return (name ?? type) ? `${effect.type} ${name ?? type}` : effect.type;
 }
 
 function eventFor(core: Core, mail: Mail): { type: string; [field: string]: unknown } {
@@ -228,7 +274,8 @@ function foldParts(core: Core, actor: Actor, snapshot: AnyMachineSnapshot): void
   for (const key in context) {
     const value = context[key];
     if (!(value instanceof Parts) || value.change.size === 0) continue;
-    for (const [entry, change] of value.change as ReadonlyMap<string, Json | null>) core.open.rows.push(partRow(actor, key, entry, change, core.roundAt));
+    for (const [entry, change] of value.change as ReadonlyMap<string, Json | null>)
+      core.open.rows.push(partRow(actor, key, entry, change, core.roundAt));
     folded ??= { ...context };
     folded[key] = value.fold();
   }
@@ -236,7 +283,7 @@ function foldParts(core: Core, actor: Actor, snapshot: AnyMachineSnapshot): void
 }
 
 function refuseToken(core: Core, actor: Actor, mail: Mail): void {
-  if (mail.token !== undefined) answerDoor(core, mail.token, { error: new SomoraError("ACTOR_UNKNOWN", `${actor.address} cannot take "${mail.event.type}" now.`) });
+  if (mail.token !== undefined)
+    answerDoor(core, mail.token, { error: new SomoraError("ACTOR_UNKNOWN", `${actor.address} cannot take "${mail.event.type}" now.`) });
   else if (mail.class === "message") deadLetter(core, actor.address, mail.event.type, mail.from);
 }
-

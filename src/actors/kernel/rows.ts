@@ -37,7 +37,19 @@ export interface ActorHead {
   output?: Json;
 }
 
-type Resting = "parent" | "fence" | "parked" | "ending" | "crash" | "watches" | "timers" | "crashes" | "restarts" | "recorded" | "cost" | "lost";
+type Resting =
+  | "parent"
+  | "fence"
+  | "parked"
+  | "ending"
+  | "crash"
+  | "watches"
+  | "timers"
+  | "crashes"
+  | "restarts"
+  | "recorded"
+  | "cost"
+  | "lost";
 /** As stored: what is at rest is absent. */
 type SlimHead = Omit<ActorHead, Resting> & Partial<Pick<ActorHead, Resting>>;
 
@@ -67,7 +79,17 @@ export function statusOf(actor: Actor, stopping: boolean): ActorStatus {
 
 /** What is at rest is left out: half of a row's bytes. `readHead` puts it back. */
 function slimHead(actor: Actor, status: ActorStatus, at: number, state: string): SlimHead {
-  const head: SlimHead = { address: actor.address, birth: actor.birth, kind: actor.chart.name, spec: actor.specName, status, at, since: actor.stateSince, state, n: actor.effectCount };
+  const head: SlimHead = {
+    address: actor.address,
+    birth: actor.birth,
+    kind: actor.chart.name,
+    spec: actor.specName,
+    status,
+    at,
+    since: actor.stateSince,
+    state,
+    n: actor.effectCount,
+  };
   if (actor.parent) head.parent = actor.parent.address;
   if (actor.restarts > 0) head.restarts = actor.restarts;
   if (actor.recorded) head.recorded = actor.recorded;
@@ -88,7 +110,20 @@ function slimHead(actor: Actor, status: ActorStatus, at: number, state: string):
 }
 
 /** Made anew for each: actors go on changing their lists. */
-const atRest = (): Pick<ActorHead, Resting> => ({ parent: null, fence: null, parked: null, ending: false, crash: null, watches: [], timers: [], crashes: [], restarts: 0, recorded: null, cost: null, lost: [] });
+const atRest = (): Pick<ActorHead, Resting> => ({
+  parent: null,
+  fence: null,
+  parked: null,
+  ending: false,
+  crash: null,
+  watches: [],
+  timers: [],
+  crashes: [],
+  restarts: 0,
+  recorded: null,
+  cost: null,
+  lost: [],
+});
 
 /** The head of an actor's row, whole. */
 export function readHead(text: string): ActorHead {
@@ -115,16 +150,30 @@ export function tombstoneRow(actor: Actor, stone: Tombstone): LogRow {
   head.reason = stone.reason;
   head.output = stone.output;
   if (stone.lost.length > 0) head.lost = stone.lost;
-  return { shard: actor.shard, kind: "actor", key: actor.address, head: JSON.stringify(head), body: JSON.stringify({ story: actor.story }) };
+  return {
+    shard: actor.shard,
+    kind: "actor",
+    key: actor.address,
+    head: JSON.stringify(head),
+    body: JSON.stringify({ story: actor.story }),
+  };
 }
 
 export function partRow(actor: Actor, collection: string, entry: string, value: Json | null, at: number): LogRow {
   const head: PartHead = { address: actor.address, birth: actor.birth, collection, entry, gone: value === null, at };
-  return { shard: actor.shard, kind: "part", key: `${actor.address} ${collection} ${entry}`, head: JSON.stringify(head), body: value === null ? null : JSON.stringify(value) };
+  return {
+    shard: actor.shard,
+    kind: "part",
+    key: `${actor.address} ${collection} ${entry}`,
+    head: JSON.stringify(head),
+    body: value === null ? null : JSON.stringify(value),
+  };
 }
 
 export function committedView(actor: Actor, state: string, status: ActorStatus): CommittedView {
-  const described = actor.snapshot ? actor.chart.definition.describe?.(actor.snapshot.context as Record<string, unknown>, state) : undefined;
+  const described = actor.snapshot
+    ? actor.chart.definition.describe?.(actor.snapshot.context as Record<string, unknown>, state)
+    : undefined;
   let nextTimer: CommittedView["nextTimer"] = null;
   for (const timer of actor.timers?.values() ?? []) if (!nextTimer || timer.due < nextTimer.at) nextTimer = { id: timer.id, at: timer.due };
   return {
@@ -133,7 +182,11 @@ export function committedView(actor: Actor, state: string, status: ActorStatus):
     since: actor.stateSince,
     detail: described?.detail ?? {},
     waitingFor: described?.waitingFor ?? null,
-    pending: actor.pending ? [...actor.pending.values()].filter((each) => !each.settled).map(({ name, driver, since, attempt }) => ({ name, driver, since, attempt })) : [],
+    pending: actor.pending
+      ? [...actor.pending.values()]
+          .filter((each) => !each.settled)
+          .map(({ name, driver, since, attempt }) => ({ name, driver, since, attempt }))
+      : [],
     mailbox: actor.mail.length,
     restarts: actor.restarts,
     parkedReason: actor.parked,

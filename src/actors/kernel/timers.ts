@@ -11,7 +11,13 @@ import { type Actor, type Core, markDirty, type TimerState } from "./core.ts";
 
 const LONGEST_SLEEP = 3_600_000;
 
-interface Armed { due: number; monotonic: number; order: number; actor: Actor; timer: TimerState }
+interface Armed {
+  due: number;
+  monotonic: number;
+  order: number;
+  actor: Actor;
+  timer: TimerState;
+}
 
 export class TimerHeap {
   readonly #core: Core;
@@ -57,7 +63,11 @@ export class TimerHeap {
     const monotonic = clock.monotonic();
     const now = clock.now();
     let fired = false;
-    for (let first = this.#first(); first && (first.monotonic <= monotonic || (first.timer.after === null && first.due <= now)); first = this.#first()) {
+    for (
+      let first = this.#first();
+      first && (first.monotonic <= monotonic || (first.timer.after === null && first.due <= now));
+      first = this.#first()
+    ) {
       this.#pop();
       this.#core.inbox.push({ kind: "timer", actor: first.actor, timer: first.timer });
       fired = true;

@@ -31,7 +31,10 @@ export const askCommand: Command = {
     timeout: { value: "60s", about: "Wait at most so long" },
     "client-key": { value: "K", about: "The same key asks only once, however often it is sent" },
   },
-  notes: ["Exit 0 answered, 1 failed, cut, cancelled or taken back (the reason on stderr), 3 not over yet.", "Ctrl-C leaves and names the turn, which goes on; a second one stops it."],
+  notes: [
+    "Exit 0 answered, 1 failed, cut, cancelled or taken back (the reason on stderr), 3 not over yet.",
+    "Ctrl-C leaves and names the turn, which goes on; a second one stops it.",
+  ],
   async run(context) {
     const { option, flag, io } = context;
     const timeout = option("timeout");
@@ -41,10 +44,17 @@ export const askCommand: Command = {
     if (earlier !== undefined) return report(context, await waitFor(api, earlier, timeout === undefined ? 0 : until, null), false);
 
     const agent = context.arguments["agent"];
-    if (agent === undefined) throw new CliError("`ask` needs an agent and a text.", { hint: 'Such as: somora ask guide "What can you do?"' });
+    if (agent === undefined)
+      throw new CliError("`ask` needs an agent and a text.", { hint: 'Such as: somora ask guide "What can you do?"' });
     const session = option("session") ?? "main";
     const text = await question(context);
-    const body = { agent, session, text, clientKey: option("client-key") ?? `cli-${randomBytes(9).toString("base64url")}`, ...(await folder(context, api, agent, session)) };
+    const body = {
+      agent,
+      session,
+      text,
+      clientKey: option("client-key") ?? `cli-${randomBytes(9).toString("base64url")}`,
+      ...(await folder(context, api, agent, session)),
+    };
 
     if (flag("no-wait")) {
       const { turnId } = await api.post<{ turnId: string }>("/chat/send", body);
@@ -73,7 +83,8 @@ function missing(error: unknown, watch: LiveWatch): void {
 async function question({ arguments: { text }, io }: CommandContext): Promise<string> {
   if (text === "-") {
     const read = await io.readAll();
-    if (read === null || read.trim() === "") throw new CliError("Nothing came on stdin.", { hint: "Pipe a text in, or give it as an argument." });
+    if (read === null || read.trim() === "")
+      throw new CliError("Nothing came on stdin.", { hint: "Pipe a text in, or give it as an argument." });
     return read.trimEnd();
   }
   if (text === undefined || text.trim() === "") {
@@ -97,7 +108,11 @@ async function folder({ option, io }: CommandContext, api: Api, agent: string, s
   return { cwd: io.cwd };
 }
 
-async function attend(context: CommandContext, api: Api, asked: { agent: string; session: string; turnId: string; until: number; stream: Stream | null }): Promise<number> {
+async function attend(
+  context: CommandContext,
+  api: Api,
+  asked: { agent: string; session: string; turnId: string; until: number; stream: Stream | null },
+): Promise<number> {
   const { io, dependencies } = context;
   const { agent, session, turnId, until, stream } = asked;
   let presses = 0;
@@ -147,8 +162,12 @@ function report({ flag, io }: CommandContext, result: TurnResult, shown: boolean
   }
   if (!shown && result.finalText !== "") io.out(`${plainText(result.finalText).trimEnd()}\n`);
   if (result.state === "pending") io.err(`not over yet: somora ask --result ${result.turnId}\n`);
-  else if (result.error) io.err(`${result.outcome ?? result.state}: ${result.error.message} (${result.error.code})${result.error.hint ? `\n${result.error.hint}` : ""}\n`);
-  else if (result.outcome !== "completed") io.err(`${result.outcome ?? result.state}${result.outcomeReason ? `: ${result.outcomeReason}` : ""}\n`);
+  else if (result.error)
+    io.err(
+      `${result.outcome ?? result.state}: ${result.error.message} (${result.error.code})${result.error.hint ? `\n${result.error.hint}` : ""}\n`,
+    );
+  else if (result.outcome !== "completed")
+    io.err(`${result.outcome ?? result.state}${result.outcomeReason ? `: ${result.outcomeReason}` : ""}\n`);
   return exit;
 }
 
@@ -185,7 +204,8 @@ class Stream {
   #show(frame: LiveFrame, turnId: string): void {
     if (frame.type === "snapshot") {
       const { active } = frame.data as SessionView;
-      if (active?.turnId === turnId) for (const block of active.blocks) if (block.kind === "text") this.#write(block.blockId, 0, block.text);
+      if (active?.turnId === turnId)
+        for (const block of active.blocks) if (block.kind === "text") this.#write(block.blockId, 0, block.text);
       return;
     }
     const { type, data } = frame as unknown as SessionFrame;

@@ -26,7 +26,10 @@ export const controlCommands: readonly Command[] = [
     async run({ arguments: { target = "" }, flag, io, api }) {
       const server = await api();
       if (!target.startsWith("/")) {
-        const answer = await server.post<{ aborted: boolean; turnId?: string; stuck?: { pid: number; command: string }[]; stalled?: true }>("/chat/abort", placeOf(target));
+        const answer = await server.post<{ aborted: boolean; turnId?: string; stuck?: { pid: number; command: string }[]; stalled?: true }>(
+          "/chat/abort",
+          placeOf(target),
+        );
         if (flag("json")) io.out(json(answer));
         else if (answer.aborted) io.out(`stopped ${answer.turnId ?? "the turn"}\n`);
         else if (answer.stuck) throw stuck(answer.stuck);
@@ -37,7 +40,10 @@ export const controlCommands: readonly Command[] = [
       if (flag("json")) io.out(json(answer));
       else if (answer.stuck) throw stuck(answer.stuck);
       else if (answer.stalled) io.out("stopping; the disk does not take commits, so it is not recorded yet\n");
-      else io.out(`stopped ${answer.actors} actors, ${answer.processes} processes, took ${answer.cancelledQueued} waiting messages back, in ${answer.ms} ms\n`);
+      else
+        io.out(
+          `stopped ${answer.actors} actors, ${answer.processes} processes, took ${answer.cancelledQueued} waiting messages back, in ${answer.ms} ms\n`,
+        );
       return answer.stuck ? 1 : 0;
     },
   },
@@ -46,7 +52,11 @@ export const controlCommands: readonly Command[] = [
     summary: "Let a parked actor go on; with `/` the turns that were held after crashes.",
     arguments: [{ name: "address", about: "Such as /agents/guide/sessions/main" }],
     async run({ arguments: { address = "" }, io, api }) {
-      await (await api()).post("/resume", { address: address.startsWith("/") ? address : `/agents/${placeOf(address).agent}/sessions/${placeOf(address).session}` });
+      await (
+        await api()
+      ).post("/resume", {
+        address: address.startsWith("/") ? address : `/agents/${placeOf(address).agent}/sessions/${placeOf(address).session}`,
+      });
       io.out(`resumed ${address}\n`);
       return 0;
     },
@@ -54,7 +64,11 @@ export const controlCommands: readonly Command[] = [
   {
     name: "actors",
     summary: "The living tree.",
-    options: { watch: { about: "Go on as it changes, until Ctrl-C" }, under: { value: "ADDRESS", about: "Only this one and those below" }, json: JSON_OPTION },
+    options: {
+      watch: { about: "Go on as it changes, until Ctrl-C" },
+      under: { value: "ADDRESS", about: "Only this one and those below" },
+      json: JSON_OPTION,
+    },
     async run(context) {
       const { flag, option, io } = context;
       if (flag("watch")) return watchTree(context);
@@ -66,7 +80,9 @@ export const controlCommands: readonly Command[] = [
 ];
 
 function stuck(processes: { pid: number; command: string }[]): CliError {
-  return new CliError(`These processes do not die: ${processes.map(({ pid, command }) => `${pid} (${command})`).join(", ")}.`, { hint: "The session goes on without them; end them by hand." });
+  return new CliError(`These processes do not die: ${processes.map(({ pid, command }) => `${pid} (${command})`).join(", ")}.`, {
+    hint: "The session goes on without them; end them by hand.",
+  });
 }
 
 async function watchTree({ flag, option, io, api }: CommandContext): Promise<number> {

@@ -22,7 +22,9 @@ export const doctorCommand: Command = {
       checkDisk(await existing(home)),
     ]);
     if (flag("json")) io.out(json({ findings }));
-    else for (const { name, ok, seen, mend } of findings) io.out(`${ok ? "✓" : "✗"} ${name.padEnd(6)} ${seen}\n${mend === undefined ? "" : `         ${mend}\n`}`);
+    else
+      for (const { name, ok, seen, mend } of findings)
+        io.out(`${ok ? "✓" : "✗"} ${name.padEnd(6)} ${seen}\n${mend === undefined ? "" : `         ${mend}\n`}`);
     return findings.every((finding) => finding.ok) ? 0 : 1;
   },
 };

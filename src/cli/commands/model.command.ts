@@ -9,7 +9,9 @@ export const modelCommands: readonly Command[] = [
     summary: "Look for model servers on this machine and for keys in the environment.",
     options: { json: JSON_OPTION },
     async run({ flag, io, api }) {
-      const found = await (await api()).get<{ servers: { baseUrl: string; kind: string; models: string[] }[]; keys: string[] }>("/models/found");
+      const found = await (
+        await api()
+      ).get<{ servers: { baseUrl: string; kind: string; models: string[] }[]; keys: string[] }>("/models/found");
       if (flag("json")) {
         io.out(json(found));
         return 0;
@@ -40,7 +42,9 @@ export const modelCommands: readonly Command[] = [
       const name = option("name");
       const model = option("model");
       const agent = option("agent");
-      const added = await (await api()).post<{ provider: string; refs: string[]; agent?: string }>("/providers", {
+      const added = await (
+        await api()
+      ).post<{ provider: string; refs: string[]; agent?: string }>("/providers", {
         baseUrl: given["base-url"],
         ...(name === undefined ? {} : { name }),
         ...(model === undefined ? {} : { models: [model] }),
@@ -74,10 +78,23 @@ export const modelCommands: readonly Command[] = [
     arguments: [{ name: "model", about: "Alias or provider/id" }],
     options: { json: JSON_OPTION },
     async run({ arguments: { model }, flag, io, api }) {
-      const result = await (await api()).post<{ ok: boolean; model?: string; text?: string; ms: number; error?: { code: string; message: string; hint?: string } }>("/models/test", { model });
+      const result = await (
+        await api()
+      ).post<{ ok: boolean; model?: string; text?: string; ms: number; error?: { code: string; message: string; hint?: string } }>(
+        "/models/test",
+        { model },
+      );
       if (flag("json")) io.out(json(result));
-      else if (result.ok) io.out(`${result.model ?? "a model"} answered in ${result.ms} ms: ${plainText(result.text ?? "").trim().slice(0, 200)}\n`);
-      else io.err(`${result.error?.message ?? "no answer"} (${result.error?.code ?? "?"})${result.error?.hint ? `\n${result.error.hint}` : ""}\n`);
+      else if (result.ok)
+        io.out(
+          `${result.model ?? "a model"} answered in ${result.ms} ms: ${plainText(result.text ?? "")
+            .trim()
+            .slice(0, 200)}\n`,
+        );
+      else
+        io.err(
+          `${result.error?.message ?? "no answer"} (${result.error?.code ?? "?"})${result.error?.hint ? `\n${result.error.hint}` : ""}\n`,
+        );
       return result.ok ? 0 : 1;
     },
   },

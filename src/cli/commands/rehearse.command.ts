@@ -23,12 +23,18 @@ export const rehearseCommand: Command = {
       text = await readFile(file, "utf8");
       dependencies.rehearsal.checkScript(text, script);
     } catch (error) {
-      io.err(`${error instanceof SomoraError ? error.message : `${script} cannot be read: ${error instanceof Error ? error.message : String(error)}`}\n`);
+      io.err(
+        `${error instanceof SomoraError ? error.message : `${script} cannot be read: ${error instanceof Error ? error.message : String(error)}`}\n`,
+      );
       return 2;
     }
     if (flag("serve")) {
       const port = option("port");
-      const served = await dependencies.rehearsal.serveModel({ text, file: script, port: port === undefined ? 0 : parseWhole(port, "port", 0, 65_535) });
+      const served = await dependencies.rehearsal.serveModel({
+        text,
+        file: script,
+        port: port === undefined ? 0 : parseWhole(port, "port", 0, 65_535),
+      });
       io.out(`ready ${served.url}\n`);
       await new Promise<void>((done) => {
         const off = io.onInterrupt(() => {
@@ -45,7 +51,12 @@ export const rehearseCommand: Command = {
       return 2;
     }
     if (read.played.expect.length === 0) io.err(`${script} expects nothing; the script itself is valid\n`);
-    const differences = await playRehearsal({ script: text, played: read.played, startServer: dependencies.rehearsal.startServer, say: (line) => io.err(`${line}\n`) });
+    const differences = await playRehearsal({
+      script: text,
+      played: read.played,
+      startServer: dependencies.rehearsal.startServer,
+      say: (line) => io.err(`${line}\n`),
+    });
     for (const { entry, what, expected, seen } of differences) io.out(`entry ${entry}: ${what} should be ${expected}, was ${seen}\n`);
     if (differences.length === 0) io.out("as expected\n");
     return differences.length === 0 ? 0 : 1;

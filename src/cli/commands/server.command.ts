@@ -48,7 +48,9 @@ export const serverCommands: readonly Command[] = [
         }
         await dependencies.sleep(50);
       }
-      throw new CliError(`The server (pid ${running.pid}) still runs after ${STOP_MS / 1_000} s.`, { hint: `A second signal ends it at once: kill ${running.pid}` });
+      throw new CliError(`The server (pid ${running.pid}) still runs after ${STOP_MS / 1_000} s.`, {
+        hint: `A second signal ends it at once: kill ${running.pid}`,
+      });
     },
   },
   {
@@ -59,7 +61,15 @@ export const serverCommands: readonly Command[] = [
       const running = await dependencies.findServer();
       if (flag("json")) io.out(json({ running: running !== null, home: dependencies.home, ...running }));
       else if (running) {
-        io.out(table([["address", running.url], ["pid", String(running.pid)], ["version", running.version], ["since", new Date(running.startedAt).toISOString()], ["home", dependencies.home]]));
+        io.out(
+          table([
+            ["address", running.url],
+            ["pid", String(running.pid)],
+            ["version", running.version],
+            ["since", new Date(running.startedAt).toISOString()],
+            ["home", dependencies.home],
+          ]),
+        );
       } else io.out(`no server serves ${dependencies.home}\n`);
       return running ? 0 : 1;
     },
@@ -94,7 +104,10 @@ async function logs({ flag, io, dependencies }: CommandContext): Promise<number>
       () => null,
     );
     if (size === null) {
-      if (at === 0 && !flag("follow")) throw new CliError(`There is no log at ${dependencies.logFile} yet.`, { hint: "A server in the foreground writes to its terminal." });
+      if (at === 0 && !flag("follow"))
+        throw new CliError(`There is no log at ${dependencies.logFile} yet.`, {
+          hint: "A server in the foreground writes to its terminal.",
+        });
       return;
     }
     if (size < at) at = 0;

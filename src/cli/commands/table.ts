@@ -11,5 +11,13 @@ import { teamCommands } from "./team.command.ts";
 import { toolCommands } from "./tool.command.ts";
 
 export const COMMANDS: readonly Command[] = [
-  ...serverCommands, askCommand, ...controlCommands, ...teamCommands, ...modelCommands, ...toolCommands, ...configCommands, doctorCommand, rehearseCommand,
+  ...serverCommands,
+  askCommand,
+  ...controlCommands,
+  ...teamCommands,
+  ...modelCommands,
+  ...toolCommands,
+  ...configCommands,
+  doctorCommand,
+  rehearseCommand,
 ];

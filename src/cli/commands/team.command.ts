@@ -17,7 +17,16 @@ export const teamCommands: readonly Command[] = [
     async run({ flag, io, api }) {
       const { agents } = await (await api()).get<{ agents: AgentLine[] }>("/agents");
       if (flag("json")) io.out(json({ agents }));
-      else io.out(table(agents.map((agent) => [agent.name, agent.model === null ? "no model" : `${agent.model}${agent.rehearsal ? " (rehearsal)" : ""}`, agent.problem ?? agent.description])));
+      else
+        io.out(
+          table(
+            agents.map((agent) => [
+              agent.name,
+              agent.model === null ? "no model" : `${agent.model}${agent.rehearsal ? " (rehearsal)" : ""}`,
+              agent.problem ?? agent.description,
+            ]),
+          ),
+        );
       return 0;
     },
   },
@@ -33,11 +42,23 @@ export const teamCommands: readonly Command[] = [
     },
     async run({ arguments: { name }, option, flag, io, api }) {
       const kind = option("kind");
-      if (kind !== undefined && kind !== "chat" && kind !== "builder") throw new CliError(`--kind is ${JSON.stringify(kind)}; allowed: chat | builder.`);
+      if (kind !== undefined && kind !== "chat" && kind !== "builder")
+        throw new CliError(`--kind is ${JSON.stringify(kind)}; allowed: chat | builder.`);
       const model = option("model");
       const description = option("description");
-      const agent = await (await api()).post<AgentLine>("/agents", { name, ...(model === undefined ? {} : { model }), ...(kind === undefined ? {} : { kind }), ...(description === undefined ? {} : { description }) });
-      io.out(flag("json") ? json(agent) : `made ${agent.name}${agent.model === null ? "; give it a model in its agent.yaml" : ` with ${agent.model}`}\n`);
+      const agent = await (
+        await api()
+      ).post<AgentLine>("/agents", {
+        name,
+        ...(model === undefined ? {} : { model }),
+        ...(kind === undefined ? {} : { kind }),
+        ...(description === undefined ? {} : { description }),
+      });
+      io.out(
+        flag("json")
+          ? json(agent)
+          : `made ${agent.name}${agent.model === null ? "; give it a model in its agent.yaml" : ` with ${agent.model}`}\n`,
+      );
       return 0;
     },
   },
@@ -51,10 +72,25 @@ export const teamCommands: readonly Command[] = [
       const lines =
         agent === undefined
           ? (await server.get<{ agents: AgentLine[] }>("/agents")).agents
-          : [{ name: agent, sessions: (await server.get<{ sessions: AgentLine["sessions"] }>(`/agents/${segment(agent)}/sessions`)).sessions }];
+          : [
+              {
+                name: agent,
+                sessions: (await server.get<{ sessions: AgentLine["sessions"] }>(`/agents/${segment(agent)}/sessions`)).sessions,
+              },
+            ];
       const all = lines.flatMap(({ name, sessions }) => sessions.map((session) => ({ agent: name, ...session })));
       if (flag("json")) io.out(json({ sessions: all }));
-      else io.out(table(all.map((session) => [`${session.agent}/${session.slug}`, session.parked === null ? session.state : `parked: ${session.parked}`, session.queued === 0 ? "" : `${session.queued} waiting`, plainText(session.title ?? "")])));
+      else
+        io.out(
+          table(
+            all.map((session) => [
+              `${session.agent}/${session.slug}`,
+              session.parked === null ? session.state : `parked: ${session.parked}`,
+              session.queued === 0 ? "" : `${session.queued} waiting`,
+              plainText(session.title ?? ""),
+            ]),
+          ),
+        );
       return 0;
     },
   },
@@ -66,7 +102,12 @@ export const teamCommands: readonly Command[] = [
     async run({ arguments: { session = "" }, option, flag, io, api }) {
       const place = placeOf(session);
       const cwd = option("cwd");
-      const made = await (await api()).post(`/agents/${segment(place.agent)}/sessions`, { slug: place.session, ...(cwd === undefined ? {} : { cwd: resolve(io.cwd, cwd) }) });
+      const made = await (
+        await api()
+      ).post(`/agents/${segment(place.agent)}/sessions`, {
+        slug: place.session,
+        ...(cwd === undefined ? {} : { cwd: resolve(io.cwd, cwd) }),
+      });
       io.out(flag("json") ? json(made) : `made ${place.agent}/${place.session}\n`);
       return 0;
     },
@@ -86,10 +127,20 @@ export const teamCommands: readonly Command[] = [
     name: "history",
     summary: "The last rows of a conversation.",
     arguments: [{ name: "agent", about: "Whose" }],
-    options: { session: { value: "S", about: "Which session (main)" }, limit: { value: "N", about: "How many rows (50)" }, json: JSON_OPTION },
+    options: {
+      session: { value: "S", about: "Which session (main)" },
+      limit: { value: "N", about: "How many rows (50)" },
+      json: JSON_OPTION,
+    },
     async run({ arguments: { agent }, option, flag, io, api }) {
       const limit = parseWhole(option("limit") ?? "50", "limit", 1, 1_000);
-      const page = await (await api()).get<{ rows: HistoryRow[]; hasMore: boolean; oldestSeq: number | null }>("/chat/history", { agent, session: option("session") ?? "main", limit });
+      const page = await (
+        await api()
+      ).get<{ rows: HistoryRow[]; hasMore: boolean; oldestSeq: number | null }>("/chat/history", {
+        agent,
+        session: option("session") ?? "main",
+        limit,
+      });
       if (flag("json")) {
         io.out(json(page));
         return 0;
@@ -104,7 +155,8 @@ export const teamCommands: readonly Command[] = [
 /** `agent/session`; the session is `main` when only an agent is named. */
 export function placeOf(text: string): { agent: string; session: string } {
   const [agent = "", session = "main", ...more] = text.split("/");
-  if (agent === "" || session === "" || more.length > 0) throw new CliError(`${JSON.stringify(text)} is no session; write it as agent/session, such as guide/main.`);
+  if (agent === "" || session === "" || more.length > 0)
+    throw new CliError(`${JSON.stringify(text)} is no session; write it as agent/session, such as guide/main.`);
   return { agent, session };
 }
 

@@ -19,7 +19,17 @@ export const toolCommands: readonly Command[] = [
       const agent = option("agent");
       const { tools } = await (await api()).get<{ tools: Listing[] }>(agent === undefined ? "/tools" : `/agents/${segment(agent)}/tools`);
       if (flag("json")) io.out(json({ tools }));
-      else io.out(table(tools.map((tool) => [tool.name, tool.toolset, tool.visible === false ? "not offered" : "", (tool.description.split(/(?<=\.)\s/)[0] ?? "").slice(0, 100)])));
+      else
+        io.out(
+          table(
+            tools.map((tool) => [
+              tool.name,
+              tool.toolset,
+              tool.visible === false ? "not offered" : "",
+              (tool.description.split(/(?<=\.)\s/)[0] ?? "").slice(0, 100),
+            ]),
+          ),
+        );
       return 0;
     },
   },
@@ -34,15 +44,20 @@ export const toolCommands: readonly Command[] = [
     },
     async run({ arguments: { tool = "" }, option, io, api }) {
       const agent = option("agent");
-      if (agent === undefined) throw new CliError("`tool call` needs --agent.", { hint: `Such as: somora tool call ${tool} --agent tinker --json '{}'` });
+      if (agent === undefined)
+        throw new CliError("`tool call` needs --agent.", { hint: `Such as: somora tool call ${tool} --agent tinker --json '{}'` });
       let input: unknown = {};
       try {
         input = JSON.parse(option("json") ?? "{}");
       } catch (error) {
-        throw new CliError(`--json is not JSON: ${error instanceof Error ? error.message : String(error)}.`, { hint: "Quote it for the shell: --json '{\"path\": \".\"}'" });
+        throw new CliError(`--json is not JSON: ${error instanceof Error ? error.message : String(error)}.`, {
+          hint: 'Quote it for the shell: --json \'{"path": "."}\'',
+        });
       }
       const session = option("session");
-      const output = await (await api()).post<{ ok: boolean }>(`/agents/${segment(agent)}/tools/${segment(tool)}`, session === undefined ? { input } : { input, session });
+      const output = await (
+        await api()
+      ).post<{ ok: boolean }>(`/agents/${segment(agent)}/tools/${segment(tool)}`, session === undefined ? { input } : { input, session });
       io.out(json(output));
       return output.ok ? 0 : 1;
     },

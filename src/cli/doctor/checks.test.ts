@@ -25,7 +25,11 @@ describe("the check of", () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const { port } = other.address() as AddressInfo;
     const listen = async (): Promise<{ host: string; port: number }> => ({ host: "127.0.0.1", port });
-    expect(await checkPort(listen, null)).toMatchObject({ ok: false, seen: expect.stringContaining("is taken") as string, mend: expect.stringContaining("SOMORA_PORT") as string });
+    expect(await checkPort(listen, null)).toMatchObject({
+      ok: false,
+      seen: expect.stringContaining("is taken") as string,
+      mend: expect.stringContaining("SOMORA_PORT") as string,
+    });
     expect(await checkPort(listen, "http://127.0.0.1:1")).toMatchObject({ ok: true });
     await new Promise((resolve) => other.close(resolve));
     expect(await checkPort(listen, null)).toMatchObject({ ok: true });

@@ -19,7 +19,11 @@ export async function checkPort(listen: () => Promise<{ host: string; port: numb
   try {
     place = await listen();
   } catch (error) {
-    return unwell("port", `config.yaml does not say where: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)}`, "`somora config check` names the lines.");
+    return unwell(
+      "port",
+      `config.yaml does not say where: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)}`,
+      "`somora config check` names the lines.",
+    );
   }
   const { host, port } = place;
   const fault = await new Promise<NodeJS.ErrnoException | null>((resolve) => {
@@ -48,7 +52,9 @@ export async function checkHome(home: string): Promise<Finding> {
 /** The file's own mark; a running server looks deeper and says so itself. */
 export async function checkStore(file: string, serving: { store: string } | null): Promise<Finding> {
   if (serving !== null) {
-    return serving.store === "ok" ? well("store", "the running server commits") : unwell("store", "the running server's disk does not take commits", "Free some space, then look at `somora server logs`.");
+    return serving.store === "ok"
+      ? well("store", "the running server commits")
+      : unwell("store", "the running server's disk does not take commits", "Free some space, then look at `somora server logs`.");
   }
   let handle;
   try {
@@ -62,7 +68,11 @@ export async function checkStore(file: string, serving: { store: string } | null
     const mark = Buffer.alloc(12);
     const { bytesRead } = await handle.read(mark, 0, 12, 0);
     if (bytesRead === 12 && mark.subarray(8, 12).toString("latin1") === "DUCK") return well("store", file);
-    return unwell("store", `${file} is no DuckDB file (its first bytes are wrong)`, "Move it away together with its .wal and put back a copy; the server keeps such files aside by itself, too.");
+    return unwell(
+      "store",
+      `${file} is no DuckDB file (its first bytes are wrong)`,
+      "Move it away together with its .wal and put back a copy; the server keeps such files aside by itself, too.",
+    );
   } finally {
     await handle.close();
   }
@@ -72,7 +82,12 @@ export async function checkKey(file: string): Promise<Finding> {
   try {
     const { mode, size } = await stat(file);
     if ((mode & 0o077) !== 0) return unwell("key", `${file} can be read by others (${(mode & 0o777).toString(8)})`, `chmod 600 ${file}`);
-    if (size < 16) return unwell("key", `${file} has ${size} bytes; that is no key`, `rm ${file} and start the server: it makes a new one, and browsers pair again.`);
+    if (size < 16)
+      return unwell(
+        "key",
+        `${file} has ${size} bytes; that is no key`,
+        `rm ${file} and start the server: it makes a new one, and browsers pair again.`,
+      );
     return well("key", file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

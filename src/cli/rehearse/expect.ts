@@ -14,7 +14,9 @@ const told = {
 };
 
 const entrySchema = z.union([
-  z.strictObject({ atEnd: z.strictObject({ actorsRunning: z.number().int().min(0).optional(), processesLeft: z.number().int().min(0).optional() }) }),
+  z.strictObject({
+    atEnd: z.strictObject({ actorsRunning: z.number().int().min(0).optional(), processesLeft: z.number().int().min(0).optional() }),
+  }),
   z.strictObject({
     /** Absent: the message of the entry before. */
     send: z.string().min(1).optional(),
@@ -43,6 +45,9 @@ export function readExpectations(text: string, file: string): { ok: true; played
   const issue = parsed.error.issues[0] as z.core.$ZodIssue;
   const node = document.getIn(issue.path.slice(0, 2), true) as { range?: [number, number, number] } | undefined;
   const line = node?.range ? text.slice(0, node.range[0]).split("\n").length : 1;
-  const words = issue.code === "invalid_union" ? "an entry is {send, outcome?, calls?, text?}, {kill, then: restart, …} or {atEnd: {…}}" : issue.message;
+  const words =
+    issue.code === "invalid_union"
+      ? "an entry is {send, outcome?, calls?, text?}, {kill, then: restart, …} or {atEnd: {…}}"
+      : issue.message;
   return { ok: false, reason: `${file}:${line}: \`${issue.path.map(String).join(".")}\` does not fit: ${words}` };
 }

@@ -45,7 +45,12 @@ const AGENT = "stage";
 const TURN_MS = 60_000;
 const SETTLE_MS = 3_000;
 
-export async function playRehearsal(options: { script: string; played: Played; startServer: RehearsalDependencies["startServer"]; say(line: string): void }): Promise<Difference[]> {
+export async function playRehearsal(options: {
+  script: string;
+  played: Played;
+  startServer: RehearsalDependencies["startServer"];
+  say(line: string): void;
+}): Promise<Difference[]> {
   const home = await mkdtemp(join(tmpdir(), "somora-rehearse-"));
   let server: PlayedServer | null = null;
   try {
@@ -54,7 +59,8 @@ export async function playRehearsal(options: { script: string; played: Played; s
     const differences: Difference[] = [];
     let last = "";
     for (const [index, entry] of options.played.expect.entries()) {
-      const note = (what: string, expected: unknown, seen: unknown): void => void differences.push({ entry: index + 1, what, expected: words(expected), seen: words(seen) });
+      const note = (what: string, expected: unknown, seen: unknown): void =>
+        void differences.push({ entry: index + 1, what, expected: words(expected), seen: words(seen) });
       if ("atEnd" in entry) {
         await compareEnd(entry.atEnd, server, note);
         continue;
@@ -80,7 +86,10 @@ async function makeStage(home: string, script: string): Promise<void> {
   document.set("pace", 0);
   const folder = join(home, "agents", AGENT);
   for (const path of [folder, join(home, "rehearsals"), join(home, "work")]) await mkdir(path, { recursive: true, mode: 0o700 });
-  await writeFile(join(home, "config.yaml"), `server: { port: 0, drainMs: 1000 }\nworkspace: { default: ${JSON.stringify(join(home, "work"))} }\n`);
+  await writeFile(
+    join(home, "config.yaml"),
+    `server: { port: 0, drainMs: 1000 }\nworkspace: { default: ${JSON.stringify(join(home, "work"))} }\n`,
+  );
   await writeFile(join(home, "rehearsals/script.yaml"), document.toString());
   await writeFile(join(folder, "agent.yaml"), "model: rehearsal/script\ntools: { allow: [exec] }\n");
   await writeFile(join(folder, "AGENTS.md"), "You stand on a stage.\n");
@@ -94,7 +103,12 @@ interface Run {
 }
 type SendEntry = Exclude<Expectation, { atEnd: unknown }>;
 
-async function playEntry(entry: SendEntry, text: string, first: PlayedServer, restart: (old: PlayedServer) => Promise<PlayedServer>): Promise<Run> {
+async function playEntry(
+  entry: SendEntry,
+  text: string,
+  first: PlayedServer,
+  restart: (old: PlayedServer) => Promise<PlayedServer>,
+): Promise<Run> {
   let server = first;
   let api = new Api(server.url, server.key);
   let killed = false;
@@ -136,13 +150,19 @@ function momentOf(kill: string): { when: string; call: string } {
   return { when, call };
 }
 
-function compareTurn(entry: SendEntry, { result, rows, killed }: Run, note: (what: string, expected: unknown, seen: unknown) => void): void {
+function compareTurn(
+  entry: SendEntry,
+  { result, rows, killed }: Run,
+  note: (what: string, expected: unknown, seen: unknown) => void,
+): void {
   if ("kill" in entry && !killed) note("kill", entry.kill, "the turn was over before that");
   const outcome = result.outcome ?? result.state;
-  if (entry.outcome !== undefined && entry.outcome !== outcome) note("outcome", entry.outcome, result.error ? `${outcome}: ${result.error.message}` : outcome);
+  if (entry.outcome !== undefined && entry.outcome !== outcome)
+    note("outcome", entry.outcome, result.error ? `${outcome}: ${result.error.message}` : outcome);
   const calls = rows.flatMap((row) => (row.kind === "tool_call" ? [row.data.tool] : []));
   if (entry.calls !== undefined && JSON.stringify(entry.calls) !== JSON.stringify(calls)) note("calls", entry.calls, calls);
-  if (entry.text !== undefined && !new RegExp(entry.text, "iu").test(result.finalText)) note("text", entry.text, result.finalText.slice(0, 300));
+  if (entry.text !== undefined && !new RegExp(entry.text, "iu").test(result.finalText))
+    note("text", entry.text, result.finalText.slice(0, 300));
   if (entry.callsRunTwice !== undefined) {
     const twice = runTwice(rows);
     if (twice !== entry.callsRunTwice) note("callsRunTwice", entry.callsRunTwice, twice);
@@ -164,9 +184,14 @@ function runTwice(rows: readonly HistoryRow[]): number {
 }
 
 /** What ends a moment after its turn is waited for. */
-async function compareEnd(wanted: { actorsRunning?: number | undefined; processesLeft?: number | undefined }, server: PlayedServer, note: (what: string, expected: unknown, seen: unknown) => void): Promise<void> {
+async function compareEnd(
+  wanted: { actorsRunning?: number | undefined; processesLeft?: number | undefined },
+  server: PlayedServer,
+  note: (what: string, expected: unknown, seen: unknown) => void,
+): Promise<void> {
   const api = new Api(server.url, server.key);
-  const running = async (): Promise<number> => (await api.get<{ actors: ActorView[] }>("/actors")).actors.filter((actor) => actor.kind === "turn" || actor.kind === "call").length;
+  const running = async (): Promise<number> =>
+    (await api.get<{ actors: ActorView[] }>("/actors")).actors.filter((actor) => actor.kind === "turn" || actor.kind === "call").length;
   const until = Date.now() + SETTLE_MS;
   let actors = await running();
   let processes = await server.processesLeft();

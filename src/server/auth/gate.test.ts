@@ -6,7 +6,12 @@ import { createTries } from "./tries.ts";
 
 const KEY = "the-key-of-this-home";
 
-function door(listenHost = "127.0.0.1"): { gate: Gate; pairing: Pairing; pass: (time: number) => void; says: (request: Partial<GateRequest>, open?: boolean) => string } {
+function door(listenHost = "127.0.0.1"): {
+  gate: Gate;
+  pairing: Pairing;
+  pass: (time: number) => void;
+  says: (request: Partial<GateRequest>, open?: boolean) => string;
+} {
   let clock = 1_000_000;
   const pairing = createPairing({ key: KEY, now: () => clock, generation: memoryGeneration() });
   const gate = createGate({ key: KEY, listenHost, homeId: "abc", pairing, tries: createTries(() => clock) });
@@ -16,7 +21,19 @@ function door(listenHost = "127.0.0.1"): { gate: Gate; pairing: Pairing; pass: (
     pass: (time) => (clock += time),
     says(request, open = false) {
       try {
-        gate.check({ method: "GET", host: "127.0.0.1:18737", origin: undefined, authorization: undefined, cookie: undefined, secFetchSite: undefined, upgrade: false, ...request }, open);
+        gate.check(
+          {
+            method: "GET",
+            host: "127.0.0.1:18737",
+            origin: undefined,
+            authorization: undefined,
+            cookie: undefined,
+            secFetchSite: undefined,
+            upgrade: false,
+            ...request,
+          },
+          open,
+        );
         return "in";
       } catch (error) {
         return (error as SomoraError).code;

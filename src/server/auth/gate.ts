@@ -49,13 +49,17 @@ export function createGate(options: GateOptions): Gate {
   };
   const checkOrigin = ({ origin, host }: GateRequest): void => {
     if (origin === undefined || isOwn(origin, host)) return;
-    throw new SomoraError("ORIGIN_FOREIGN", `A page of ${JSON.stringify(origin.slice(0, 200))} may not use this server.`, { hint: `Only pages of http://${host} may; programs send no Origin.` });
+    throw new SomoraError("ORIGIN_FOREIGN", `A page of ${JSON.stringify(origin.slice(0, 200))} may not use this server.`, {
+      hint: `Only pages of http://${host} may; programs send no Origin.`,
+    });
   };
   const wrongKey = (): SomoraError => {
     const wait = tries.waitMs();
     if (wait > 0) return tooMany(wait);
     tries.wrong();
-    return new SomoraError("KEY_WRONG", "The key is not the one of this home.", { hint: "The key is in the file `key` under SOMORA_HOME." });
+    return new SomoraError("KEY_WRONG", "The key is not the one of this home.", {
+      hint: "The key is in the file `key` under SOMORA_HOME.",
+    });
   };
 
   return {
@@ -78,12 +82,16 @@ export function createGate(options: GateOptions): Gate {
         });
       }
       if (!pairing.cookieFits(cookie)) {
-        throw new SomoraError("KEY_WRONG", "This browser's pairing has ended.", { hint: "Open the address that `somora server open` prints." });
+        throw new SomoraError("KEY_WRONG", "This browser's pairing has ended.", {
+          hint: "Open the address that `somora server open` prints.",
+        });
       }
       const reads = (method === "GET" || method === "HEAD") && !upgrade;
       if (origin !== undefined) return "cookie";
       if (reads && (secFetchSite === undefined || secFetchSite === "same-origin" || secFetchSite === "none")) return "cookie";
-      throw new SomoraError("ORIGIN_FOREIGN", "A request with a cookie must come from this server's own page.", { hint: "Programs use the key in place of a cookie." });
+      throw new SomoraError("ORIGIN_FOREIGN", "A request with a cookie must come from this server's own page.", {
+        hint: "Programs use the key in place of a cookie.",
+      });
     },
   };
 }

@@ -8,7 +8,11 @@ import { hostname } from "node:os";
 
 export function hostChecker(listenHost: string): (host: string) => boolean {
   const beyond = !isLoopback(listenHost) && listenHost !== "localhost";
-  const names = new Set(["localhost", listenHost.toLowerCase(), ...(beyond ? [hostname().toLowerCase(), `${hostname().toLowerCase()}.local`] : [])]);
+  const names = new Set([
+    "localhost",
+    listenHost.toLowerCase(),
+    ...(beyond ? [hostname().toLowerCase(), `${hostname().toLowerCase()}.local`] : []),
+  ]);
   return (host) => {
     const name = hostNameOf(host);
     if (name === null) return false;

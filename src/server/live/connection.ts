@@ -106,13 +106,21 @@ export class Connection implements Watcher {
       if (text === null) throw new SyntaxError("it is binary");
       value = JSON.parse(text);
     } catch (error) {
-      this.refuse("FRAME_NOT_JSON", `The frame is not JSON: ${error instanceof Error ? error.message : String(error)}. Send one JSON object per text frame.`, { bad: true });
+      this.refuse(
+        "FRAME_NOT_JSON",
+        `The frame is not JSON: ${error instanceof Error ? error.message : String(error)}. Send one JSON object per text frame.`,
+        { bad: true },
+      );
       return null;
     }
     const parsed = clientOpSchema.safeParse(value);
     if (parsed.success) return parsed.data;
     const seen = typeof value === "object" && value !== null && "op" in value ? JSON.stringify(value.op).slice(0, 80) : "missing";
-    this.refuse("OP_UNKNOWN", `\`op\` is ${seen}, or its fields do not fit; known: {op: "watch", topic, since?}, {op: "unwatch", topic}, {op: "ping"}.`, { bad: true });
+    this.refuse(
+      "OP_UNKNOWN",
+      `\`op\` is ${seen}, or its fields do not fit; known: {op: "watch", topic, since?}, {op: "unwatch", topic}, {op: "ping"}.`,
+      { bad: true },
+    );
     return null;
   }
 }

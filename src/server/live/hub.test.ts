@@ -38,7 +38,10 @@ async function world(time: "virtual" | "real" = "virtual"): Promise<World> {
   const door = await listen({ app, hub, host: "127.0.0.1", port: 0 });
   cleanups.push(() => door.close(200));
   return {
-    house, hub, app, door,
+    house,
+    hub,
+    app,
+    door,
     pass(ms) {
       scheduler.maxFrames = scheduler.now() + ms;
       scheduler.flush();
@@ -54,7 +57,13 @@ async function world(time: "virtual" | "real" = "virtual"): Promise<World> {
 
 const turn = "turn_7.1.1";
 const origin = { kind: "human" as const };
-const answerRow = (seq: number, blockId: string, text: string): HistoryRow => ({ seq, at: seq, turnId: turn, kind: "assistant_message", data: { text, attempt: 1, blockId, round: 1 } });
+const answerRow = (seq: number, blockId: string, text: string): HistoryRow => ({
+  seq,
+  at: seq,
+  turnId: turn,
+  kind: "assistant_message",
+  data: { text, attempt: 1, blockId, round: 1 },
+});
 
 type Step = { [Type in SessionFrame["type"]]: [Type, Extract<SessionFrame, { type: Type }>["data"]] }[SessionFrame["type"]];
 
@@ -82,28 +91,69 @@ function longTurn(): Step[] {
   }
   steps.push(
     ["text.end", { turnId: turn, blockId: "t1" }],
-    ["row.added", { row: { seq: 2, at: 2, turnId: turn, kind: "thinking", data: { text: "Where am I?", attempt: 1, blockId: "r1", round: 1 } } }],
+    [
+      "row.added",
+      { row: { seq: 2, at: 2, turnId: turn, kind: "thinking", data: { text: "Where am I?", attempt: 1, blockId: "r1", round: 1 } } },
+    ],
     ["row.added", { row: answerRow(3, "t1", words.repeat(2)) }],
     ["call.started", { turnId: turn, callId: "c1", tool: "file_list", input: { path: "." } }],
     ["call.started", { turnId: turn, callId: "c2", tool: "exec", input: { command: "x" }, limitMs: 5 }],
-    ["row.added", { row: { seq: 4, at: 4, turnId: turn, kind: "tool_call", data: { callId: "c1", tool: "file_list", input: { path: "." }, round: 1 } } }],
+    [
+      "row.added",
+      {
+        row: { seq: 4, at: 4, turnId: turn, kind: "tool_call", data: { callId: "c1", tool: "file_list", input: { path: "." }, round: 1 } },
+      },
+    ],
     ["call.progress", { turnId: turn, callId: "c2", text: "half" }],
     ["call.settled", { turnId: turn, callId: "c1", ok: true, summary: "3 entries", ms: 3 }],
-    ["row.added", { row: { seq: 5, at: 5, turnId: turn, kind: "tool_result", data: { callId: "c1", ok: true, output: { ok: true, data: { text: "x".repeat(9_000) } } } } }],
+    [
+      "row.added",
+      {
+        row: {
+          seq: 5,
+          at: 5,
+          turnId: turn,
+          kind: "tool_result",
+          data: { callId: "c1", ok: true, output: { ok: true, data: { text: "x".repeat(9_000) } } },
+        },
+      },
+    ],
     ["call.settled", { turnId: turn, callId: "c2", ok: false, summary: "exit 1", ms: 9, code: "TOOL_FAILED" }],
-    ["row.added", { row: { seq: 6, at: 6, turnId: turn, kind: "tool_result", data: { callId: "c2", ok: false, output: { ok: false, error: { code: "TOOL_FAILED", message: "no" } } } } }],
+    [
+      "row.added",
+      {
+        row: {
+          seq: 6,
+          at: 6,
+          turnId: turn,
+          kind: "tool_result",
+          data: { callId: "c2", ok: false, output: { ok: false, error: { code: "TOOL_FAILED", message: "no" } } },
+        },
+      },
+    ],
     ["steer.accepted", { steerId: "turn_7.3.1", text: "shorter", after: "c2" }],
     ["text.start", { turnId: turn, blockId: "t2", attempt: 1 }],
     ["text.delta", { turnId: turn, blockId: "t2", offset: 0, text: "Half an ans" }],
     ["text.reset", { turnId: turn, blockId: "t2", attempt: 2 }],
-    ["row.added", { row: { ...answerRow(7, "t2", "Half an ans"), data: { text: "Half an ans", attempt: 1, blockId: "t2", round: 2, interrupted: true } } as HistoryRow }],
+    [
+      "row.added",
+      {
+        row: {
+          ...answerRow(7, "t2", "Half an ans"),
+          data: { text: "Half an ans", attempt: 1, blockId: "t2", round: 2, interrupted: true },
+        } as HistoryRow,
+      },
+    ],
     ["turn.started", { turnId: turn, origin, model: "rehearsal/guide", attempt: 2, rehearsal: true }],
     ["steer.applied", { steerId: "turn_7.3.1", appliedTo: turn }],
     ["text.start", { turnId: turn, blockId: "t3", attempt: 2 }],
     ["text.delta", { turnId: turn, blockId: "t3", offset: 0, text: "Three files." }],
     ["text.end", { turnId: turn, blockId: "t3" }],
     ["row.added", { row: answerRow(8, "t3", "Three files.") }],
-    ["row.added", { row: { seq: 9, at: 9, turnId: turn, kind: "turn_end", data: { outcome: "completed", usage: NO_USAGE, costUsd: null } } }],
+    [
+      "row.added",
+      { row: { seq: 9, at: 9, turnId: turn, kind: "turn_end", data: { outcome: "completed", usage: NO_USAGE, costUsd: null } } },
+    ],
     ["turn.settled", { turnId: turn, outcome: "completed", usage: { ...NO_USAGE, contextUsed: 5, contextWindow: 10 }, costUsd: 0.1 }],
     ["turn.started", { turnId: "turn_7.2.1", origin, model: "rehearsal/guide", attempt: 1 }],
     ["session.changed", { title: "Files", model: "local/qwen3" }],
@@ -182,7 +232,11 @@ describe("a session that is watched through a long turn", () => {
     expect(cut.connections).toBeGreaterThan(100);
     // And with the truth, told apart only by outputs that are shown short.
     const truth = of.house.view("guide", "main");
-    const ends = (view: SessionView | null): unknown => ({ ...view, rows: view?.rows.filter((row) => row.kind !== "tool_result").map((row) => row.data), active: view?.active && { ...view.active, startedAt: 0 } });
+    const ends = (view: SessionView | null): unknown => ({
+      ...view,
+      rows: view?.rows.filter((row) => row.kind !== "tool_result").map((row) => row.data),
+      active: view?.active && { ...view.active, startedAt: 0 },
+    });
     expect(ends(whole.view)).toEqual(ends(truth));
     expect(whole.view?.rows.find((row) => row.kind === "tool_result")?.data).toMatchObject({ shortened: { chars: 9_030 } });
   });
@@ -234,7 +288,9 @@ describe("a session that is watched through a long turn", () => {
     for (const step of longTurn()) emit(of.house, step);
     const last = await numbered(of);
     await client.until(() => client.frames.some((frame) => numberOf(frame.seq) === last));
-    const rows = client.frames.filter((frame) => frame.type === "row.added").map((frame) => frame.data as { row: HistoryRow; fromBlock?: boolean });
+    const rows = client.frames
+      .filter((frame) => frame.type === "row.added")
+      .map((frame) => frame.data as { row: HistoryRow; fromBlock?: boolean });
     const answer = rows.find(({ row }) => row.seq === 3);
     expect(answer).toMatchObject({ fromBlock: true, row: { data: { text: "" } } });
     // A block that was reset is no block any more: its row carries its text.
@@ -274,7 +330,10 @@ describe("the bytes of an answer of 20,000 characters", () => {
     house(of, ["text.start", { turnId: "turn_12.3456.1", blockId: "r1.t1", attempt: 1 }]);
     let beforeSecond = 0;
     for (let offset = 0; offset < TEXT.length; offset += charactersPerStep) {
-      emit(of.house, ["text.delta", { turnId: "turn_12.3456.1", blockId: "r1.t1", offset, text: TEXT.slice(offset, offset + charactersPerStep) }]);
+      emit(of.house, [
+        "text.delta",
+        { turnId: "turn_12.3456.1", blockId: "r1.t1", offset, text: TEXT.slice(offset, offset + charactersPerStep) },
+      ]);
       if (offset === 0) {
         await client.until(() => client.frames.at(-1)?.type === "text.delta");
         beforeSecond = client.frames.filter((frame) => frame.type === "text.delta").length;
@@ -286,7 +345,10 @@ describe("the bytes of an answer of 20,000 characters", () => {
     emit(of.house, ["text.end", { turnId: "turn_12.3456.1", blockId: "r1.t1" }]);
     emit(of.house, ["row.added", { row: { ...answerRow(1, "r1.t1", TEXT), turnId: "turn_12.3456.1" } as HistoryRow }]);
     await client.until(() => client.frames.at(-1)?.type === "row.added");
-    const view = client.frames.reduce<{ view: SessionView | null; last: number }>((state, frame) => apply(state.view, state.last, frame), { view: null, last: 0 }).view;
+    const view = client.frames.reduce<{ view: SessionView | null; last: number }>((state, frame) => apply(state.view, state.last, frame), {
+      view: null,
+      last: 0,
+    }).view;
     expect(view?.rows.at(-1)?.data).toMatchObject({ text: TEXT });
     return { bytes: client.bytes - before, beforeSecond };
   }
@@ -368,12 +430,31 @@ describe("bad frames", () => {
   it("are answered, the socket stays, and after ten it closes with 1008", async () => {
     const of = await world();
     const client = await of.client();
-    const bad = ["not json", "[]", '{"op":"fly"}', '{"op":"watch"}', '{"op":"watch","topic":"nowhere"}', "null", '{"op":"watch","topic":3}', "{", '"watch"'];
+    const bad = [
+      "not json",
+      "[]",
+      '{"op":"fly"}',
+      '{"op":"watch"}',
+      '{"op":"watch","topic":"nowhere"}',
+      "null",
+      '{"op":"watch","topic":3}',
+      "{",
+      '"watch"',
+    ];
     for (const frame of bad) client.say(frame);
     client.say({ op: "ping" });
     await client.until(() => client.messages.length === 10);
     expect(client.messages.map((message) => ("code" in message ? message.code : message.type))).toEqual([
-      "FRAME_NOT_JSON", "OP_UNKNOWN", "OP_UNKNOWN", "OP_UNKNOWN", "TOPIC_UNKNOWN", "OP_UNKNOWN", "OP_UNKNOWN", "FRAME_NOT_JSON", "OP_UNKNOWN", "pong",
+      "FRAME_NOT_JSON",
+      "OP_UNKNOWN",
+      "OP_UNKNOWN",
+      "OP_UNKNOWN",
+      "TOPIC_UNKNOWN",
+      "OP_UNKNOWN",
+      "OP_UNKNOWN",
+      "FRAME_NOT_JSON",
+      "OP_UNKNOWN",
+      "pong",
     ]);
     expect(client.closed).toBeNull();
     client.socket.send(Buffer.from([1, 2]));
@@ -424,7 +505,15 @@ describe("a client that does not read", () => {
 describe("the way in", () => {
   const status = (of: World, headers: Record<string, string>, path = "/live"): Promise<{ status: number; code: string }> =>
     new Promise((resolve, reject) => {
-      const asked = httpRequest(`${of.door.url}${path}`, { headers: { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13", "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", ...headers } });
+      const asked = httpRequest(`${of.door.url}${path}`, {
+        headers: {
+          connection: "Upgrade",
+          upgrade: "websocket",
+          "sec-websocket-version": "13",
+          "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+          ...headers,
+        },
+      });
       asked.on("upgrade", (response, socket) => {
         socket.destroy();
         resolve({ status: response.statusCode ?? 0, code: "" });
@@ -432,7 +521,9 @@ describe("the way in", () => {
       asked.on("response", (response) => {
         let text = "";
         response.on("data", (chunk) => (text += String(chunk)));
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, code: (JSON.parse(text) as { error: { code: string } }).error.code }));
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, code: (JSON.parse(text) as { error: { code: string } }).error.code }),
+        );
       });
       asked.on("error", reject);
       asked.end();
@@ -449,7 +540,10 @@ describe("the way in", () => {
     expect(await status(of, { "sec-websocket-protocol": "somora.wrong" })).toEqual({ status: 401, code: "KEY_WRONG" });
     expect(await status(of, { cookie })).toEqual({ status: 403, code: "ORIGIN_FOREIGN" });
     expect(await status(of, { cookie, origin: "http://127.0.0.1:1" })).toEqual({ status: 403, code: "ORIGIN_FOREIGN" });
-    expect(await status(of, { authorization: `Bearer ${KEY}`, origin: "http://evil.example" })).toEqual({ status: 403, code: "ORIGIN_FOREIGN" });
+    expect(await status(of, { authorization: `Bearer ${KEY}`, origin: "http://evil.example" })).toEqual({
+      status: 403,
+      code: "ORIGIN_FOREIGN",
+    });
     expect(await status(of, { authorization: `Bearer ${KEY}`, host: "evil.example" })).toEqual({ status: 403, code: "HOST_UNKNOWN" });
     expect(await status(of, { authorization: `Bearer ${KEY}` }, "/other")).toEqual({ status: 404, code: "ROUTE_UNKNOWN" });
     expect(of.hub.connections).toBeLessThanOrEqual(3);
@@ -517,7 +611,9 @@ describe("a door that closes", () => {
     const of = await world();
     const client = await of.client();
     const mute = connect(of.door.port, "127.0.0.1");
-    mute.write(`GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${KEY}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+    mute.write(
+      `GET /live HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${KEY}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+    );
     await new Promise((resolve) => mute.once("data", resolve));
     const ended = new Promise((resolve) => mute.once("close", resolve));
     mute.on("error", () => undefined);
@@ -530,7 +626,10 @@ describe("a door that closes", () => {
 
   it("refuses a port that is taken, with what else to do", async () => {
     const of = await world();
-    await expect(listen({ app: of.app, hub: of.hub, host: "127.0.0.1", port: of.door.port })).rejects.toMatchObject({ code: "PORT_TAKEN", hint: expect.stringContaining("--port") as string });
+    await expect(listen({ app: of.app, hub: of.hub, host: "127.0.0.1", port: of.door.port })).rejects.toMatchObject({
+      code: "PORT_TAKEN",
+      hint: expect.stringContaining("--port") as string,
+    });
   });
 });
 
@@ -540,7 +639,10 @@ describe("a body of 50 MB over a real socket", () => {
     const total = 50 * 1_048_576;
     let sent = 0;
     const answer = await new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const asked = httpRequest(`${of.door.url}/api/chat/send`, { method: "POST", headers: { authorization: `Bearer ${KEY}`, "content-length": total } });
+      const asked = httpRequest(`${of.door.url}/api/chat/send`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${KEY}`, "content-length": total },
+      });
       const chunk = Buffer.alloc(65_536, 0x20);
       let over = false;
       const push = (): void => {

@@ -38,7 +38,9 @@ export interface Hub {
 }
 
 interface Live {
-  topic: Pick<Topic<unknown, { type: string; data: unknown }>, "watch" | "unwatch" | "snapshot" | "watched" | "number" | "watchers"> & { readonly view: unknown };
+  topic: Pick<Topic<unknown, { type: string; data: unknown }>, "watch" | "unwatch" | "snapshot" | "watched" | "number" | "watchers"> & {
+    readonly view: unknown;
+  };
   end(): void;
 }
 
@@ -122,7 +124,10 @@ class LiveHub implements Hub, ConnectionHub {
 
   #letGoLater(name: string, live: Live): void {
     if (live.topic.watched || this.#letGo.has(name)) return;
-    this.#letGo.set(name, this.#scheduler.schedule(() => this.#drop(name), UNWATCHED_MS));
+    this.#letGo.set(
+      name,
+      this.#scheduler.schedule(() => this.#drop(name), UNWATCHED_MS),
+    );
   }
 
   watch(connection: Connection, name: string, since: string | undefined): void {
@@ -130,7 +135,11 @@ class LiveHub implements Hub, ConnectionHub {
     if (live) return this.#join(connection, name, live, since);
     const place = sessionOfTopic(name);
     if (!place) {
-      connection.refuse("TOPIC_UNKNOWN", `There is no topic ${JSON.stringify(name)}; known: tree, agents, server, session:<agent>/<slug>.`, { topic: name, bad: true });
+      connection.refuse(
+        "TOPIC_UNKNOWN",
+        `There is no topic ${JSON.stringify(name)}; known: tree, agents, server, session:<agent>/<slug>.`,
+        { topic: name, bad: true },
+      );
       return;
     }
     connection.topics.add(name);
@@ -145,7 +154,10 @@ class LiveHub implements Hub, ConnectionHub {
       (error: unknown) => {
         connection.topics.delete(name);
         this.#log(`the topic ${name} cannot be built`, error);
-        connection.refuse("INTERNAL", `The session ${place.agent}/${place.session} cannot be read now; watch it again.`, { topic: name, bad: false });
+        connection.refuse("INTERNAL", `The session ${place.agent}/${place.session} cannot be read now; watch it again.`, {
+          topic: name,
+          bad: false,
+        });
       },
     );
   }
@@ -177,7 +189,13 @@ class LiveHub implements Hub, ConnectionHub {
   async #openSession(name: string, { agent, session }: { agent: string; session: string }): Promise<Live | null> {
     let feed = this.#feeds.get(name);
     if (!feed) {
-      feed = feedSession({ name, epoch: this.#handles.version.epoch, from: this.#from(name), load: () => this.#handles.watch.session(agent, session), scheduler: this.#scheduler });
+      feed = feedSession({
+        name,
+        epoch: this.#handles.version.epoch,
+        from: this.#from(name),
+        load: () => this.#handles.watch.session(agent, session),
+        scheduler: this.#scheduler,
+      });
       this.#feeds.set(name, feed);
     }
     const mine = feed;
@@ -201,7 +219,8 @@ class LiveHub implements Hub, ConnectionHub {
 
   /** The three topics that are there at once. */
   #open(name: string): Live | null {
-    const live = name === TOPIC.tree ? this.#tree() : name === TOPIC.agents ? this.#agents() : name === TOPIC.server ? this.#server() : null;
+    const live =
+      name === TOPIC.tree ? this.#tree() : name === TOPIC.agents ? this.#agents() : name === TOPIC.server ? this.#server() : null;
     if (live) this.#live.set(name, live);
     return live;
   }
@@ -248,7 +267,11 @@ class LiveHub implements Hub, ConnectionHub {
     return { topic, end };
   }
 
-  #topic<View, Frame extends { type: string; data: unknown }>(name: string, view: View, fold: (view: View, frame: Frame) => View): Topic<View, Frame> {
+  #topic<View, Frame extends { type: string; data: unknown }>(
+    name: string,
+    view: View,
+    fold: (view: View, frame: Frame) => View,
+  ): Topic<View, Frame> {
     return new Topic({ name, epoch: this.#handles.version.epoch, from: this.#from(name), view, fold });
   }
 

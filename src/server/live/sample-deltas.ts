@@ -33,7 +33,10 @@ interface Block {
  */
 const DELTA_WINDOW_MS = 200;
 
-export function sampleDeltas(windowMs: number = DELTA_WINDOW_MS, scheduler: SchedulerLike = asyncScheduler): MonoTypeOperatorFunction<LiveEvent> {
+export function sampleDeltas(
+  windowMs: number = DELTA_WINDOW_MS,
+  scheduler: SchedulerLike = asyncScheduler,
+): MonoTypeOperatorFunction<LiveEvent> {
   return (source) =>
     new Observable<LiveEvent>((out) => {
       const blocks = new Map<string, Block>();

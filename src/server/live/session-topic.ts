@@ -45,7 +45,14 @@ export function feedSession(options: {
     if (loaded === null) return null;
     let view: SessionView = { ...loaded, rows: loaded.rows.map(shortenRow) };
     for (const event of notYetIn(view, arrived)) view = foldSession(view, shortFrame(event, view), event.at);
-    const topic: SessionTopic = new Topic({ name: options.name, epoch: options.epoch, from: options.from, view, fold: foldSession, show: showSession });
+    const topic: SessionTopic = new Topic({
+      name: options.name,
+      epoch: options.epoch,
+      from: options.from,
+      view,
+      fold: foldSession,
+      show: showSession,
+    });
     events.pipe(sampleDeltas(undefined, options.scheduler)).subscribe((event) => {
       topic.publish(shortFrame(event, topic.view), event.at);
       if (topic.view.rows.length > ROWS_KEPT) topic.trim(showSession);

@@ -14,7 +14,14 @@ export function shortenRow(row: HistoryRow): HistoryRow {
 
 /** Cuts long texts first, then long lists, ever harder until it fits. */
 function shortenJson(value: Json, whole: string): Json {
-  for (const [text, list] of [[3_000, 200], [1_500, 100], [800, 50], [300, 25], [100, 10], [40, 5]] as const) {
+  for (const [text, list] of [
+    [3_000, 200],
+    [1_500, 100],
+    [800, 50],
+    [300, 25],
+    [100, 10],
+    [40, 5],
+  ] as const) {
     const cut = cutTo(value, text, list);
     if (JSON.stringify(cut).length <= SHOWN_CHARS) return cut;
   }
@@ -24,7 +31,8 @@ function shortenJson(value: Json, whole: string): Json {
 function cutTo(value: Json, text: number, list: number): Json {
   if (typeof value === "string") return value.length > text ? `${wellCut(value, text)}…` : value;
   if (Array.isArray(value)) return value.slice(0, list).map((entry) => cutTo(entry, text, list));
-  if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, cutTo(entry, text, list)]));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, cutTo(entry, text, list)]));
   return value;
 }
 

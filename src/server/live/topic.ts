@@ -21,7 +21,14 @@ export class Topic<View, Frame extends { type: string; data: unknown }> {
   #n: number;
 
   /** `from`: the last number of an earlier life of this topic, 0 when there was none. `show`: what a snapshot holds. */
-  constructor(options: { name: string; epoch: number; from: number; view: View; fold: (view: View, frame: Frame, at: number) => View; show?: (view: View) => unknown }) {
+  constructor(options: {
+    name: string;
+    epoch: number;
+    from: number;
+    view: View;
+    fold: (view: View, frame: Frame, at: number) => View;
+    show?: (view: View) => unknown;
+  }) {
     this.name = options.name;
     this.#epoch = options.epoch;
     this.#n = options.from;

@@ -37,7 +37,12 @@ export function createUpgrade(gate: Gate, pairing: Pairing, hub: Hub, log: (line
       } catch (error) {
         const { status, body, headers } = refusalOf(error, log);
         const text = JSON.stringify(body);
-        const lines = Object.entries({ ...headers, "content-type": "application/json", "content-length": String(Buffer.byteLength(text)), connection: "close" });
+        const lines = Object.entries({
+          ...headers,
+          "content-type": "application/json",
+          "content-length": String(Buffer.byteLength(text)),
+          connection: "close",
+        });
         socket.end(`HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${text}`);
         return;
       }
@@ -70,6 +75,10 @@ function check(gate: Gate, request: IncomingMessage): ReturnType<Gate["check"]> 
     false,
   );
   const path = (request.url ?? "").split("?")[0];
-  if (path !== "/live") throw new SomoraError("ROUTE_UNKNOWN", `There is no socket at ${String(path).slice(0, 200)}.`, { hint: "The nearest is /live.", details: { near: "/live" } });
+  if (path !== "/live")
+    throw new SomoraError("ROUTE_UNKNOWN", `There is no socket at ${String(path).slice(0, 200)}.`, {
+      hint: "The nearest is /live.",
+      details: { near: "/live" },
+    });
   return by;
 }

@@ -22,7 +22,8 @@ export const actorRoutes: readonly Route[] = [
     refuses: ["ACTOR_UNKNOWN"],
     run: ({ query: { address } }, { handles }) => {
       const found = handles.actors.get(address);
-      if (found === null) throw new SomoraError("ACTOR_UNKNOWN", `No actor is at ${address}.`, { hint: "`somora actors` lists those that are." });
+      if (found === null)
+        throw new SomoraError("ACTOR_UNKNOWN", `No actor is at ${address}.`, { hint: "`somora actors` lists those that are." });
       return ok(found);
     },
   }),

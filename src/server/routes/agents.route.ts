@@ -28,7 +28,14 @@ export const agentRoutes: readonly Route[] = [
     refuses: ["AGENT_NAME_INVALID", "AGENT_EXISTS", "MODEL_UNKNOWN"],
     run: async ({ body }, { handles }) => {
       const { name, model, kind, description } = body;
-      return created(await handles.team.createAgent({ name, ...(model && { model }), ...(kind && { kind }), ...(description !== undefined && { description }) }));
+      return created(
+        await handles.team.createAgent({
+          name,
+          ...(model && { model }),
+          ...(kind && { kind }),
+          ...(description !== undefined && { description }),
+        }),
+      );
     },
   }),
   route({
@@ -48,7 +55,8 @@ export const agentRoutes: readonly Route[] = [
     body: z.strictObject({ slug: z.string().min(1).max(100), cwd: z.string().min(1).max(4_096).optional() }),
     answers: "201 the session",
     refuses: ["AGENT_UNKNOWN", "SESSION_SLUG_INVALID", "SESSION_EXISTS", "FOLDER_INVALID"],
-    run: async ({ params, body: { slug, cwd } }, { handles }) => created(await handles.team.createSession(params.agent, cwd === undefined ? { slug } : { slug, cwd })),
+    run: async ({ params, body: { slug, cwd } }, { handles }) =>
+      created(await handles.team.createSession(params.agent, cwd === undefined ? { slug } : { slug, cwd })),
   }),
   route({
     method: "PATCH",

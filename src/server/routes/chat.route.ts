@@ -23,10 +23,16 @@ const sessionQuery = { agent: agentField, session: sessionField.default("main") 
 /** What a schema cannot say: text or `retryOf`, and the limit of a text, which has a status of its own. */
 function sendable<Body extends z.infer<typeof sendSyncBody>>(body: Body): SendRequest & { timeoutMs?: number } {
   if (body.text === undefined && body.retryOf === undefined) {
-    throw new SomoraError("REQUEST_INVALID", "`text` in the body is missing.", { hint: "Give `text`, or `retryOf` with the id of a failed turn.", details: { field: "text", in: "body" } });
+    throw new SomoraError("REQUEST_INVALID", "`text` in the body is missing.", {
+      hint: "Give `text`, or `retryOf` with the id of a failed turn.",
+      details: { field: "text", in: "body" },
+    });
   }
   if (body.text !== undefined && body.retryOf !== undefined) {
-    throw new SomoraError("REQUEST_INVALID", "`retryOf` stands in place of `text`; both came.", { hint: "Leave one of them out.", details: { field: "retryOf", in: "body" } });
+    throw new SomoraError("REQUEST_INVALID", "`retryOf` stands in place of `text`; both came.", {
+      hint: "Leave one of them out.",
+      details: { field: "retryOf", in: "body" },
+    });
   }
   if (body.text !== undefined && body.text.length > LONGEST_TEXT) {
     throw new SomoraError("TEXT_TOO_LONG", `The message has ${body.text.length} characters; the limit is ${LONGEST_TEXT}.`, {
@@ -48,7 +54,18 @@ export const chatRoutes: readonly Route[] = [
     summary: "Send a message. It is on disk when this answers. With `steer` it joins the running turn.",
     body: sendBody,
     answers: "202 `{turnId, position}` or `{steerId, steered: true}`",
-    refuses: ["AGENT_UNKNOWN", "SESSION_UNKNOWN", "CLIENT_KEY_REUSED", "FOLDER_INVALID", "TEXT_TOO_LONG", "QUEUE_FULL", "PARKED", "TURN_NOT_RETRYABLE", "STORE_STALLED", "SERVER_STOPPING"],
+    refuses: [
+      "AGENT_UNKNOWN",
+      "SESSION_UNKNOWN",
+      "CLIENT_KEY_REUSED",
+      "FOLDER_INVALID",
+      "TEXT_TOO_LONG",
+      "QUEUE_FULL",
+      "PARKED",
+      "TURN_NOT_RETRYABLE",
+      "STORE_STALLED",
+      "SERVER_STOPPING",
+    ],
     run: async ({ body }, { handles }) => accepted(await handles.chat.send(sendable(body))),
   }),
   route({
@@ -74,7 +91,12 @@ export const chatRoutes: readonly Route[] = [
     method: "POST",
     path: "/chat/abort",
     summary: "Stop the running turn; with `turnId` only that one. Answers once it is down.",
-    body: z.strictObject({ agent: agentField, session: sessionField, turnId: z.string().min(1).max(200).optional(), children: z.boolean().optional() }),
+    body: z.strictObject({
+      agent: agentField,
+      session: sessionField,
+      turnId: z.string().min(1).max(200).optional(),
+      children: z.boolean().optional(),
+    }),
     answers: "200 `{aborted, turnId?, children?}`; 202 `{aborted: false, stuck?, stalled?}` past its limit",
     refuses: ["AGENT_UNKNOWN", "SESSION_UNKNOWN"],
     whileStopping: true,

@@ -33,9 +33,17 @@ export const modelRoutes: readonly Route[] = [
     summary: "Connect a model server: written to config.yaml with its comments kept, the key to somora.env.",
     body: z.strictObject({
       baseUrl: z.url({ protocol: /^https?$/, error: "a web address that begins with http:// or https://" }).max(2_000),
-      name: z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "letters, digits, `_`, `.`, `-`").max(100).optional(),
+      name: z
+        .string()
+        .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, "letters, digits, `_`, `.`, `-`")
+        .max(100)
+        .optional(),
       models: z.array(z.string().min(1).max(300)).max(500).optional(),
-      keyEnv: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of a variable").max(100).optional(),
+      keyEnv: z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of a variable")
+        .max(100)
+        .optional(),
       key: z.string().min(1).max(10_000).optional(),
       agent: agentField.optional(),
     }),

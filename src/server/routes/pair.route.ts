@@ -13,7 +13,9 @@ export const pairRoutes: readonly Route[] = [
     summary: "Turn a pairing code or the key into this browser's cookie.",
     open: true,
     whileStopping: true,
-    body: z.union([z.strictObject({ code: z.string().min(1).max(200) }), z.strictObject({ key: z.string().min(1).max(1_000) })], { error: "it takes `code` or `key`, a text" }),
+    body: z.union([z.strictObject({ code: z.string().min(1).max(200) }), z.strictObject({ key: z.string().min(1).max(1_000) })], {
+      error: "it takes `code` or `key`, a text",
+    }),
     answers: "204 with a cookie",
     refuses: ["PAIR_CODE_WRONG", "KEY_WRONG", "TOO_MANY_TRIES"],
     run: ({ body }, { gate, pairing, tries }) => {
@@ -22,9 +24,13 @@ export const pairRoutes: readonly Route[] = [
       if ("code" in body ? !pairing.redeem(body.code) : !gate.keyFits(body.key)) {
         tries.wrong();
         if ("code" in body) {
-          throw new SomoraError("PAIR_CODE_WRONG", "The pairing code is wrong, was used, or is older than five minutes.", { hint: "`somora server open` prints a fresh address." });
+          throw new SomoraError("PAIR_CODE_WRONG", "The pairing code is wrong, was used, or is older than five minutes.", {
+            hint: "`somora server open` prints a fresh address.",
+          });
         }
-        throw new SomoraError("KEY_WRONG", "The key is not the one of this home.", { hint: "The key is in the file `key` under SOMORA_HOME." });
+        throw new SomoraError("KEY_WRONG", "The key is not the one of this home.", {
+          hint: "The key is in the file `key` under SOMORA_HOME.",
+        });
       }
       return nothing({ "set-cookie": `${gate.cookieName}=${pairing.newCookie()}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${YEAR_S}` });
     },

@@ -11,5 +11,13 @@ import { toolRoutes } from "./tools.route.ts";
 import { usageRoutes } from "./usage.route.ts";
 
 export const ROUTES: readonly Route[] = [
-  ...healthRoutes, ...pairRoutes, ...chatRoutes, ...agentRoutes, ...modelRoutes, ...toolRoutes, ...actorRoutes, ...usageRoutes, ...configRoutes,
+  ...healthRoutes,
+  ...pairRoutes,
+  ...chatRoutes,
+  ...agentRoutes,
+  ...modelRoutes,
+  ...toolRoutes,
+  ...actorRoutes,
+  ...usageRoutes,
+  ...configRoutes,
 ];

@@ -28,7 +28,8 @@ export const toolRoutes: readonly Route[] = [
     body: z.strictObject({ input: z.json().default({}), session: sessionField.optional() }),
     answers: "200 `{ok: true, data}` or `{ok: false, error}`",
     refuses: ["AGENT_UNKNOWN", "SESSION_UNKNOWN", "TOOL_UNKNOWN", "TOOL_DENIED", "TOOL_INPUT_INVALID"],
-    run: async ({ params, body: { input, session } }, { handles }) => ok(await handles.tools.call(params.agent, params.tool, session === undefined ? { input } : { input, session })),
+    run: async ({ params, body: { input, session } }, { handles }) =>
+      ok(await handles.tools.call(params.agent, params.tool, session === undefined ? { input } : { input, session })),
   }),
   route({
     method: "POST",

@@ -97,7 +97,12 @@ let home: string;
 let somora: Somora;
 let turnId: string;
 
-async function ask(method: string, path: string, body?: unknown, key = somora.settings.key): Promise<{ status: number; body: Record<string, unknown> & { error?: { code: string; message: string } } }> {
+async function ask(
+  method: string,
+  path: string,
+  body?: unknown,
+  key = somora.settings.key,
+): Promise<{ status: number; body: Record<string, unknown> & { error?: { code: string; message: string } } }> {
   const answer = await fetch(`${somora.url}/api${path}`, {
     method,
     headers: { ...(key === "" ? {} : { authorization: `Bearer ${key}` }), "content-type": "application/json" },
@@ -125,7 +130,9 @@ describe("the catalogue", () => {
   });
   it("is met in the file the table names", async () => {
     const missing: string[] = [];
-    for (const [code, file] of Object.entries(PROVOKED)) if (file === "" || !new RegExp(`\\b${code}\\b`).test(await readFile(file, "utf8").catch(() => ""))) missing.push(`${code}: ${file || "no file"}`);
+    for (const [code, file] of Object.entries(PROVOKED))
+      if (file === "" || !new RegExp(`\\b${code}\\b`).test(await readFile(file, "utf8").catch(() => "")))
+        missing.push(`${code}: ${file || "no file"}`);
     expect(missing).toEqual([]);
   });
 });
@@ -136,7 +143,7 @@ const cases: [code: string, method: string, path: string, body?: unknown, key?: 
   ["KEY_WRONG", "GET", "/agents", undefined, "wrong"],
   ["PAIR_CODE_WRONG", "POST", "/pair", { code: "nothing" }],
   ["ROUTE_UNKNOWN", "GET", "/agentz"],
-  ["BODY_NOT_JSON", "POST", "/chat/send", "{\"agent\": "],
+  ["BODY_NOT_JSON", "POST", "/chat/send", '{"agent": '],
   ["BODY_TOO_LARGE", "POST", "/chat/send", `"${"x".repeat(1_100_000)}"`],
   ["TEXT_TOO_LONG", "POST", "/chat/send", { agent: "guide", text: long }],
   ["AGENT_UNKNOWN", "POST", "/chat/send", { agent: "nobody", text: "x" }],
@@ -171,12 +178,17 @@ describe("a real server", () => {
     await expect(openSomora({ home, env: { SOMORA_HOME: home }, port: 0, fatal: () => {} })).rejects.toMatchObject({ code: "HOME_LOCKED" });
   });
   it("takes invalid UTF-8, NUL and lone surrogates as U+FFFD", async () => {
-    const raw = await fetch(`${somora.url}/api/chat/send`, { method: "POST", headers: { authorization: `Bearer ${somora.settings.key}`, "content-type": "application/json" }, body: '{"agent":"guide","text":"a\\u0000b\\ud800c"}' });
+    const raw = await fetch(`${somora.url}/api/chat/send`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${somora.settings.key}`, "content-type": "application/json" },
+      body: '{"agent":"guide","text":"a\\u0000b\\ud800c"}',
+    });
     expect(raw.status).toBe(202);
     const { turnId: id } = (await raw.json()) as { turnId: string };
     await ask("GET", `/chat/turns/${id}?waitMs=20000`);
-    const { rows } = (await ask("GET", "/chat/history?agent=guide&limit=500")).body as { rows: { kind: string; turnId: string; data: { text: string } }[] };
+    const { rows } = (await ask("GET", "/chat/history?agent=guide&limit=500")).body as {
+      rows: { kind: string; turnId: string; data: { text: string } }[];
+    };
     expect(rows.find((row) => row.kind === "user_message" && row.turnId === id)?.data.text).toBe("a\ufffdb\ufffdc");
   });
 });
-

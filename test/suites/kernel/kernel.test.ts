@@ -60,14 +60,19 @@ describe("parts", () => {
     await world.ask(A, { type: "put", key: "y", value: 2 });
     await world.ask(A, { type: "put", key: "x", value: 3 });
     const { items } = await (await reopen(world)).state(A);
-    expect(items.sort()).toEqual([["x", 3], ["y", 2]]);
+    expect(items.sort()).toEqual([
+      ["x", 3],
+      ["y", 2],
+    ]);
   });
 });
 
 describe("work outside", () => {
   it("starts only after its commit is on disk", async () => {
     let letGo = (): void => {};
-    const gate = new Promise<"ok">((resolve) => { letGo = () => resolve("ok"); });
+    const gate = new Promise<"ok">((resolve) => {
+      letGo = () => resolve("ok");
+    });
     let hold = false;
     const world = await openWorld({ journal: { onAppend: () => (hold ? gate : "ok") } });
     hold = true;
@@ -173,7 +178,10 @@ describe("a stop", () => {
     await world.ask(A, { type: "work" });
     world.hand.stubborn = true;
     let stopped = false;
-    const stopping = world.kernel.stop(A as never, { by: "user" }).then((report) => { stopped = true; return report; });
+    const stopping = world.kernel.stop(A as never, { by: "user" }).then((report) => {
+      stopped = true;
+      return report;
+    });
     expect(world.hand.started[0]?.context.signal.aborted).toBe(true);
     await world.time.settle();
     expect(stopped).toBe(false);
@@ -225,7 +233,14 @@ describe("a stop", () => {
     hang = true;
     const waiting = world.kernel.command("/" as never, { type: "note", text: "in the batch" });
     let settled = false;
-    waiting.then(() => { settled = true; }, () => { settled = true; });
+    waiting.then(
+      () => {
+        settled = true;
+      },
+      () => {
+        settled = true;
+      },
+    );
     await world.time.advance(2000);
     await expect(world.ask("/", { type: "note", text: "later" })).rejects.toMatchObject({ code: "STORE_STALLED" });
     void world.kernel.stop(A as never, { by: "user" });

@@ -26,7 +26,10 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant("stop" as const), at: address }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("finish" as const), at: fc.constantFrom(...addresses.slice(1)) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("time" as const), ms: fc.constantFrom(0, 10, 1000, 3000) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("crash" as const), commit: fc.constantFrom("before", "at", "after"), later: fc.nat(2) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("crash" as const), commit: fc.constantFrom("before", "at", "after"), later: fc.nat(2) }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("resume" as const), at: address }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
@@ -37,13 +40,21 @@ async function live(steps: readonly Step[], stubborn: boolean): Promise<World> {
   const journal = { onAppend: (): MemoryFault => journalFault() };
   let world = await openWorld({ journal });
   world.hand.stubborn = stubborn;
-  const tell = (to: string, event: { type: string; [field: string]: unknown }): void => void world.kernel.command(to as never, event).catch(() => {});
+  const tell = (to: string, event: { type: string; [field: string]: unknown }): void =>
+    void world.kernel.command(to as never, event).catch(() => {});
   for (const each of steps) {
     switch (each.do) {
-      case "child": tell(each.at, { type: "child", name: each.name, spec: each.spec }); break;
-      case "forward": tell(each.at, { type: "forward", to: each.to, event: { type: "mail", text: "m" } }); break;
+      case "child":
+        tell(each.at, { type: "child", name: each.name, spec: each.spec });
+        break;
+      case "forward":
+        tell(each.at, { type: "forward", to: each.to, event: { type: "mail", text: "m" } });
+        break;
       // A last word to its parent, then its end, in one round.
-      case "farewell": tell(each.at, { type: "forward", to: each.at.slice(0, each.at.lastIndexOf("/")) || "/", event: { type: "mail", text: "m" } }); tell(each.at, { type: "finish" }); break;
+      case "farewell":
+        tell(each.at, { type: "forward", to: each.at.slice(0, each.at.lastIndexOf("/")) || "/", event: { type: "mail", text: "m" } });
+        tell(each.at, { type: "finish" });
+        break;
       case "hiccup": {
         await world.time.settle();
         let left = 1;
@@ -53,14 +64,33 @@ async function live(steps: readonly Step[], stubborn: boolean): Promise<World> {
         journalFault = () => "ok";
         break;
       }
-      case "note": case "poison": case "cancel": case "finish": tell(each.at, { type: each.do, text: "n" }); break;
-      case "work": tell(each.at, { type: "work", repeatable: each.repeatable }); break;
-      case "sleep": tell(each.at, { type: "sleep", ms: each.ms }); break;
-      case "put": tell(each.at, { type: "put", key: each.key, value: 1 }); break;
-      case "end": world.hand.started[each.nth]?.end({ status: "done", value: 1 }); break;
-      case "stop": void world.kernel.stop(each.at as never, { by: "user" }).catch(() => {}); break;
-      case "resume": if (world.kernel.has(each.at as never)) world.kernel.resume(each.at as never); break;
-      case "time": await world.time.advance(each.ms); break;
+      case "note":
+      case "poison":
+      case "cancel":
+      case "finish":
+        tell(each.at, { type: each.do, text: "n" });
+        break;
+      case "work":
+        tell(each.at, { type: "work", repeatable: each.repeatable });
+        break;
+      case "sleep":
+        tell(each.at, { type: "sleep", ms: each.ms });
+        break;
+      case "put":
+        tell(each.at, { type: "put", key: each.key, value: 1 });
+        break;
+      case "end":
+        world.hand.started[each.nth]?.end({ status: "done", value: 1 });
+        break;
+      case "stop":
+        void world.kernel.stop(each.at as never, { by: "user" }).catch(() => {});
+        break;
+      case "resume":
+        if (world.kernel.has(each.at as never)) world.kernel.resume(each.at as never);
+        break;
+      case "time":
+        await world.time.advance(each.ms);
+        break;
       case "crash": {
         if (each.commit !== "after") journalFault = () => (each.commit === "at" ? "lost" : new Error("EIO"));
         await world.time.settle();
@@ -81,30 +111,56 @@ async function live(steps: readonly Step[], stubborn: boolean): Promise<World> {
 
 describe("any life of a tree", () => {
   it("keeps the kernel's invariants, as its rows tell", async () => {
-    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.boolean(), async (steps, stubborn) => {
-      const world = await live(steps, stubborn);
-      expect(wrongRows(world.journal.rows)).toEqual([]);
-      // Nothing is left hanging but what is parked.
-      const { kernel } = world;
-      for (const each of kernel.addresses()) {
-        const view = kernel.committed(each);
-        const parkedAbove = addresses.some((above) => (each === above || each.startsWith(above === "/" ? "/" : `${above}/`)) && kernel.parkedReason(above as never) !== null);
-        // A normal end waits for its transient children (K6).
-        const waits = view?.status === "stopping" && [...kernel.addresses(each)].length > 1;
-        if (!parkedAbove && view && !waits) expect({ each, status: view.status, pending: view.pending.length, mailbox: view.mailbox }).toEqual({ each, status: "live", pending: 0, mailbox: 0 });
-      }
-    }), { numRuns: 500, seed: 20261201 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), fc.boolean(), async (steps, stubborn) => {
+        const world = await live(steps, stubborn);
+        expect(wrongRows(world.journal.rows)).toEqual([]);
+        // Nothing is left hanging but what is parked.
+        const { kernel } = world;
+        for (const each of kernel.addresses()) {
+          const view = kernel.committed(each);
+          const parkedAbove = addresses.some(
+            (above) =>
+              (each === above || each.startsWith(above === "/" ? "/" : `${above}/`)) && kernel.parkedReason(above as never) !== null,
+          );
+          // A normal end waits for its transient children (K6).
+          const waits = view?.status === "stopping" && [...kernel.addresses(each)].length > 1;
+          if (!parkedAbove && view && !waits)
+            expect({ each, status: view.status, pending: view.pending.length, mailbox: view.mailbox }).toEqual({
+              each,
+              status: "live",
+              pending: 0,
+              mailbox: 0,
+            });
+        }
+      }),
+      { numRuns: 500, seed: 20261201 },
+    );
   });
   it("comes back from its rows as it stood", async () => {
-    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
-      const world = await live(steps, false);
-      const picture = (each: World): unknown[] => [...each.kernel.addresses()].sort().map((at) => {
-        const { items, ...context } = (each.kernel.context(at) ?? {}) as { items?: { entries(): Iterable<unknown> } };
-        const { state, status, restarts, parkedReason, mailbox } = each.kernel.committed(at) ?? {};
-        return { at, context, items: items ? [...items.entries()].sort() : null, state, status, restarts, parkedReason, mailbox, relations: { ...each.kernel.relations(at), watchers: [...(each.kernel.relations(at)?.watchers ?? [])].sort() } };
-      });
-      const before = picture(world);
-      expect(picture(await reopen(world))).toEqual(before);
-    }), { numRuns: 150, seed: 20261202 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const world = await live(steps, false);
+        const picture = (each: World): unknown[] =>
+          [...each.kernel.addresses()].sort().map((at) => {
+            const { items, ...context } = (each.kernel.context(at) ?? {}) as { items?: { entries(): Iterable<unknown> } };
+            const { state, status, restarts, parkedReason, mailbox } = each.kernel.committed(at) ?? {};
+            return {
+              at,
+              context,
+              items: items ? [...items.entries()].sort() : null,
+              state,
+              status,
+              restarts,
+              parkedReason,
+              mailbox,
+              relations: { ...each.kernel.relations(at), watchers: [...(each.kernel.relations(at)?.watchers ?? [])].sort() },
+            };
+          });
+        const before = picture(world);
+        expect(picture(await reopen(world))).toEqual(before);
+      }),
+      { numRuns: 150, seed: 20261202 },
+    );
   });
 });

@@ -6,7 +6,8 @@ async function spawnAndStop(children: number): Promise<{ spawn: number; stop: nu
   const world = await openWorld();
   await world.ask("/", { type: "child", name: "a", spec: "transient" });
   const began = performance.now();
-  for (let n = 0; n < children; n += 1) world.kernel.command("/a" as never, { type: "child", name: `c${n}`, spec: "transient", watch: false }).catch(() => {});
+  for (let n = 0; n < children; n += 1)
+    world.kernel.command("/a" as never, { type: "child", name: `c${n}`, spec: "transient", watch: false }).catch(() => {});
   await world.time.settle();
   expect([...world.kernel.addresses()]).toHaveLength(children + 2);
   const spawned = performance.now();
@@ -88,7 +89,10 @@ describe("a parked actor", () => {
     world.kernel.park("/a" as never, "folder gone");
     await world.time.settle();
     world.kernel.tell("/b" as never, { type: "forward", to: "/a/c", event: { type: "mail", text: "waits" } });
-    await expect(world.ask("/a/c", { type: "note", text: "x" })).rejects.toMatchObject({ code: "PARKED", message: expect.stringContaining("folder gone") });
+    await expect(world.ask("/a/c", { type: "note", text: "x" })).rejects.toMatchObject({
+      code: "PARKED",
+      message: expect.stringContaining("folder gone"),
+    });
     expect(world.kernel.context("/a/c" as never)?.["seen"]).toEqual([]);
     world.kernel.resume("/a" as never);
     await world.time.settle();

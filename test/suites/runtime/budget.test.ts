@@ -11,7 +11,13 @@ describe("a budget of a turn", () => {
     await world.idle();
     expect(world.outside.asked).toHaveLength(1);
     const end = (await world.history()).at(-1);
-    expect(end).toMatchObject({ kind: "turn_end", data: { outcome: "failed", error: { code: "BUDGET_SPENT", message: expect.stringContaining("the server's budget allows") as string } } });
+    expect(end).toMatchObject({
+      kind: "turn_end",
+      data: {
+        outcome: "failed",
+        error: { code: "BUDGET_SPENT", message: expect.stringContaining("the server's budget allows") as string },
+      },
+    });
   });
 });
 
@@ -23,6 +29,9 @@ describe("a budget of a day", () => {
     await world.send("second");
     await world.idle();
     expect(world.outside.asked.map(({ said }) => said)).toEqual(["first"]);
-    expect((await world.history()).at(-1)).toMatchObject({ kind: "turn_end", data: { outcome: "failed", error: { code: "BUDGET_SPENT" } } });
+    expect((await world.history()).at(-1)).toMatchObject({
+      kind: "turn_end",
+      data: { outcome: "failed", error: { code: "BUDGET_SPENT" } },
+    });
   });
 });

@@ -19,8 +19,12 @@ async function run(failAt: number, fault: MemoryFault): Promise<{ wrong: string[
   };
   let world: RuntimeWorld = await openRuntimeWorld({ model: scenarioModel(limits), outside: new Outside(), journal, moving: true });
   const stage = {
-    get world(): RuntimeWorld { return world; },
-    restart: async () => { world = await reopenRuntime(world, { journal }); },
+    get world(): RuntimeWorld {
+      return world;
+    },
+    restart: async () => {
+      world = await reopenRuntime(world, { journal });
+    },
   };
   const client = await play(stage, limits);
   const wrong = await broken(client);
@@ -48,7 +52,10 @@ describe("a journal that fails once", () => {
 describe("a journal that never answers", () => {
   it("leaves who is in a batch waiting, refuses who comes later with STORE_STALLED, tells watchers nothing uncommitted, and stop works", async () => {
     let stands = false;
-    const world = await openRuntimeWorld({ model: () => ({ say: "streaming", hang: "stream" }), journal: { onAppend: () => (stands ? "hang" : "ok") } });
+    const world = await openRuntimeWorld({
+      model: () => ({ say: "streaming", hang: "stream" }),
+      journal: { onAppend: () => (stands ? "hang" : "ok") },
+    });
     const { turnId } = await world.send("long");
     await world.until("it streams", () => world.outside.isWaiting("stream"));
     await world.time.advance(1500);
@@ -56,12 +63,21 @@ describe("a journal that never answers", () => {
     const told = world.frames.length;
     let answered: unknown = null;
     const inBatch = world.runtime.chat.send({ agent: "ada", text: "in the batch" });
-    inBatch.then((value) => { answered = value; }, (error: unknown) => { answered = error; });
+    inBatch.then(
+      (value) => {
+        answered = value;
+      },
+      (error: unknown) => {
+        answered = error;
+      },
+    );
     await world.time.advance(2500);
     await expect(world.runtime.chat.send({ agent: "ada", text: "later" })).rejects.toMatchObject({ code: "STORE_STALLED", status: 503 });
     const pressed = world.time.now();
     let stop: unknown = null;
-    void world.runtime.chat.abort({ agent: "ada", session: "main", turnId: turnId as string }).then((value) => { stop = value; });
+    void world.runtime.chat.abort({ agent: "ada", session: "main", turnId: turnId as string }).then((value) => {
+      stop = value;
+    });
     await world.time.settle();
     expect(world.outside.isWaiting("stream")).toBe(false);
     expect(world.time.now()).toBe(pressed);

@@ -7,12 +7,22 @@ import { openRuntimeWorld, Outside, reopenRuntime, type RuntimeWorld } from "../
 import { poisonedCharts } from "../../support/poison.ts";
 import { broken, type Client, play, playDelete, scenarioModel } from "../../support/scenario.ts";
 
-async function run(isPoison: (chart: string, event: { type: string; id?: string }) => boolean): Promise<{ client: Client; wrong: string[] }> {
+async function run(
+  isPoison: (chart: string, event: { type: string; id?: string }) => boolean,
+): Promise<{ client: Client; wrong: string[] }> {
   const limits = { until: 0 };
-  let world: RuntimeWorld = await openRuntimeWorld({ model: scenarioModel(limits), outside: new Outside(), replace: { charts: poisonedCharts(isPoison) } });
+  let world: RuntimeWorld = await openRuntimeWorld({
+    model: scenarioModel(limits),
+    outside: new Outside(),
+    replace: { charts: poisonedCharts(isPoison) },
+  });
   const stage = {
-    get world() { return world; },
-    restart: async () => { world = await reopenRuntime(world); },
+    get world() {
+      return world;
+    },
+    restart: async () => {
+      world = await reopenRuntime(world);
+    },
   };
   const client = await play(stage, limits);
   const wrong = await broken(client);
@@ -30,7 +40,13 @@ const clean = await run((chart, { type }) => {
 describe("the scenario without poison", () => {
   it("ends every message once and reaches every chart", () => {
     expect(clean.wrong).toEqual([]);
-    expect([...new Set([...seen.keys()].map((pair) => pair.split(" ")[0]))].sort()).toEqual(["agent", "call", "session", "supervisor", "turn"]);
+    expect([...new Set([...seen.keys()].map((pair) => pair.split(" ")[0]))].sort()).toEqual([
+      "agent",
+      "call",
+      "session",
+      "supervisor",
+      "turn",
+    ]);
     expect(seen.size).toBeGreaterThan(30);
   });
 });
@@ -59,20 +75,23 @@ describe("one poison event", () => {
 });
 
 describe("a poison event whose `resumed` is poison too", () => {
-  it.each([...seen.keys()].filter((pair) => !pair.startsWith("call ") && !pair.startsWith("supervisor ") && !pair.endsWith(" start")))("of %s leaves no message behind", async (pair) => {
-    const chart = pair.split(" ")[0];
-    let first = true;
-    let second = false;
-    const { wrong } = await run((name, { type }) => {
-      if (second && name === chart && type === "resumed") {
-        second = false;
+  it.each([...seen.keys()].filter((pair) => !pair.startsWith("call ") && !pair.startsWith("supervisor ") && !pair.endsWith(" start")))(
+    "of %s leaves no message behind",
+    async (pair) => {
+      const chart = pair.split(" ")[0];
+      let first = true;
+      let second = false;
+      const { wrong } = await run((name, { type }) => {
+        if (second && name === chart && type === "resumed") {
+          second = false;
+          return true;
+        }
+        if (!first || `${name} ${type}` !== pair) return false;
+        first = false;
+        second = true;
         return true;
-      }
-      if (!first || `${name} ${type}` !== pair) return false;
-      first = false;
-      second = true;
-      return true;
-    });
-    expect(wrong).toEqual([]);
-  });
+      });
+      expect(wrong).toEqual([]);
+    },
+  );
 });

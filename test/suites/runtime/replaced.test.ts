@@ -7,11 +7,27 @@ import { describe, expect, it } from "vitest";
 import { type ActorBody, readHead } from "../../../src/actors/kernel/rows.ts";
 import type { StoredRow } from "../../../src/ports/journal.port.ts";
 import type { HistoryRow } from "../../../src/protocol/history.ts";
-import { DiedOpening, Killer, openRuntimeWorld, Outside, reopenRuntime, type RuntimeWorld, type RuntimeWorldOptions } from "../../support/runtime-world.ts";
+import {
+  DiedOpening,
+  Killer,
+  openRuntimeWorld,
+  Outside,
+  reopenRuntime,
+  type RuntimeWorld,
+  type RuntimeWorldOptions,
+} from "../../support/runtime-world.ts";
 import { broken, play, playDelete, scenarioModel } from "../../support/scenario.ts";
 import { StayingDriver } from "../../support/staying-driver.ts";
 
-interface Run { wrong: string[]; rows: readonly StoredRow[]; history: HistoryRow[]; boundary: Set<string>; commits: number; ran: string[]; asked: number }
+interface Run {
+  wrong: string[];
+  rows: readonly StoredRow[];
+  history: HistoryRow[];
+  boundary: Set<string>;
+  commits: number;
+  ran: string[];
+  asked: number;
+}
 
 /** Plays the scenario; the runtime dies at its `dieAt`th commit (0: never). */
 async function run(dieAt: number, mode: "drivers stay" | "both"): Promise<Run> {
@@ -19,7 +35,12 @@ async function run(dieAt: number, mode: "drivers stay" | "both"): Promise<Run> {
   const killer = new Killer(dieAt);
   const outside = new Outside();
   let boundary = new Set<string>();
-  const options: RuntimeWorldOptions = { model: scenarioModel(limits), outside, killer, ...(mode === "drivers stay" ? { staying: new Map<string, StayingDriver>() } : {}) };
+  const options: RuntimeWorldOptions = {
+    model: scenarioModel(limits),
+    outside,
+    killer,
+    ...(mode === "drivers stay" ? { staying: new Map<string, StayingDriver>() } : {}),
+  };
   let world = await openRuntimeWorld(options).catch((error: unknown) => {
     if (!(error instanceof DiedOpening)) throw error;
     killer.died = false;
@@ -36,7 +57,9 @@ async function run(dieAt: number, mode: "drivers stay" | "both"): Promise<Run> {
     });
   };
   const stage = {
-    get world(): RuntimeWorld { return world; },
+    get world(): RuntimeWorld {
+      return world;
+    },
     restart,
     async tend() {
       if (!killer.died) return;
@@ -49,7 +72,15 @@ async function run(dieAt: number, mode: "drivers stay" | "both"): Promise<Run> {
   const wrong = await broken(client);
   const history = await world.history();
   await playDelete(client);
-  return { wrong, rows: [...world.journal.rows], history, boundary, commits: killer.commits, ran: outside.ran, asked: outside.asked.length };
+  return {
+    wrong,
+    rows: [...world.journal.rows],
+    history,
+    boundary,
+    commits: killer.commits,
+    ran: outside.ran,
+    asked: outside.asked.length,
+  };
 }
 
 /** What was on its way at this commit. */
@@ -102,7 +133,11 @@ function comparable(rows: readonly StoredRow[], history: readonly HistoryRow[]) 
 function differences(expected: readonly string[], found: readonly string[]): string[] {
   const missing = expected.filter((line) => !found.includes(line));
   const added = found.filter((line) => !expected.includes(line));
-  return [...missing.map((line) => `- ${cut(line, added)}`), ...added.map((line) => `+ ${cut(line, missing)}`), ...(expected.length === found.length ? [] : [`${found.length} lines instead of ${expected.length}`])];
+  return [
+    ...missing.map((line) => `- ${cut(line, added)}`),
+    ...added.map((line) => `+ ${cut(line, missing)}`),
+    ...(expected.length === found.length ? [] : [`${found.length} lines instead of ${expected.length}`]),
+  ];
 }
 
 function cut(line: string, others: readonly string[]): string {
@@ -120,7 +155,12 @@ function sayings(history: readonly HistoryRow[]): string[] {
   const names = new Map<string, string>();
   return history
     .filter(({ data }) => !("superseded" in data || "interrupted" in data))
-    .map((row) => nameless(JSON.stringify({ ...row, seq: 0, data: { ...row.data, attempt: 0, blockId: "", usage: undefined, costUsd: undefined } }), names));
+    .map((row) =>
+      nameless(
+        JSON.stringify({ ...row, seq: 0, data: { ...row.data, attempt: 0, blockId: "", usage: undefined, costUsd: undefined } }),
+        names,
+      ),
+    );
 }
 
 const inTurn = (ran: string): boolean => ran !== 'echo {"n":3}';
@@ -140,15 +180,20 @@ describe("a kernel that is replaced while its drivers go on", () => {
     expect(asked).toBe(plain.asked);
   });
   it("was replaced with each kind of effect pending, with an abort on its way, with a timer due", () => {
-    expect([...boundaries].sort()).toEqual(expect.arrayContaining(["a due timer", "an abort", "engine pending", "erase pending", "prepare pending", "tool pending"]));
+    expect([...boundaries].sort()).toEqual(
+      expect.arrayContaining(["a due timer", "an abort", "engine pending", "erase pending", "prepare pending", "tool pending"]),
+    );
   });
 });
 
 describe("a kernel that is replaced with its drivers", () => {
-  it.each(Array.from({ length: plain.commits }, (_, index) => index + 1))("after commit %i leaves the same conversation, attempts and what they left aside", async (dieAt) => {
-    const { wrong, history, ran } = await run(dieAt, "both");
-    expect(wrong).toEqual([]);
-    expect(differences(expectedSayings, sayings(history))).toEqual([]);
-    expect(ran.filter((each) => each.startsWith("act")).sort()).toEqual(['act {"n":1}', 'act {"n":2}']);
-  });
+  it.each(Array.from({ length: plain.commits }, (_, index) => index + 1))(
+    "after commit %i leaves the same conversation, attempts and what they left aside",
+    async (dieAt) => {
+      const { wrong, history, ran } = await run(dieAt, "both");
+      expect(wrong).toEqual([]);
+      expect(differences(expectedSayings, sayings(history))).toEqual([]);
+      expect(ran.filter((each) => each.startsWith("act")).sort()).toEqual(['act {"n":1}', 'act {"n":2}']);
+    },
+  );
 });
