@@ -21,7 +21,7 @@ rmSync(scratch, { recursive: true });
 async function main() {
   if (!(await build())) return end({ passed: 0, failed: 1, skipped: [] });
   const vitest = ["run", "--reporter=default", "--reporter=./scripts/lib/summary-reporter.mjs", ...args];
-  const code = await runNode("node_modules/vitest/vitest.mjs", vitest, { env: { ...process.env, SOMORA_TEST_SUMMARY: summaryFile } });
+  const code = await runNode("node_modules/vitest/vitest.mjs", vitest, { env: { ...process.env, TEST_SUMMARY_FILE: summaryFile } });
   const summary = readJson(summaryFile);
   if (summary === null) {
     console.log(`vitest ended with ${code} before it counted.`);

@@ -1,4 +1,4 @@
-/** A vitest reporter that only counts: writes `{ passed, failed, skipped: [{ test, why }] }` to the file in SOMORA_TEST_SUMMARY. */
+/** A vitest reporter that only counts: writes `{ passed, failed, skipped: [{ test, why }] }` to the file in TEST_SUMMARY_FILE. */
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { root } from "./files.mjs";
@@ -13,7 +13,7 @@ export default class SummaryReporter {
       for (const test of module.children.allTests()) this.#count(summary, relative(root, module.moduleId), test);
     }
     summary.failed += errors.length;
-    writeFileSync(process.env.SOMORA_TEST_SUMMARY, JSON.stringify(summary));
+    writeFileSync(process.env.TEST_SUMMARY_FILE, JSON.stringify(summary));
   }
 
   #count(summary, file, test) {

@@ -265,8 +265,15 @@ async function endSurvivors(
   child: ChildProcess,
 ): Promise<{ ended: NamedProcess[]; lost: NamedProcess[] } | null> {
   const find = createFinder(effectKey, child.pid);
-  if (find(readProcessesSince(child.pid ?? 0)).command.length === 0) return null;
   const until = clock.monotonic() + OUTLIVE_MS;
+  for (;;) {
+    const table = readProcessesSince(child.pid ?? 0);
+    if (find(table).command.length > 0) break;
+    // Between two programs (exec) a process has no command line and no environment, so it shows no marker: look again.
+    const between = [...table.values()].some((entry) => entry.group === child.pid && !entry.zombie && entry.ending());
+    if (!between || clock.monotonic() >= until) return null;
+    await pause(clock, 5);
+  }
   while (clock.monotonic() < until) {
     const since = performance.now();
     await pause(clock, 25);

@@ -151,4 +151,3 @@ export const clientOpSchema = z.discriminatedUnion("op", [
   z.object({ op: z.literal("ping") }),
 ]);
 export type ClientOp = z.infer<typeof clientOpSchema>;
-

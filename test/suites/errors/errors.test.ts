@@ -18,6 +18,7 @@ const PROVOKED: Record<string, string> = {
   TOO_MANY_TRIES: "src/server/auth/gate.test.ts",
   REQUEST_INVALID: "src/server/app.test.ts",
   BODY_NOT_JSON: "test/suites/errors/errors.test.ts",
+  BUDGET_SPENT: "test/suites/runtime/budget.test.ts",
   BODY_TOO_LARGE: "test/suites/errors/errors.test.ts",
   TEXT_TOO_LONG: "test/suites/errors/errors.test.ts",
   ROUTE_UNKNOWN: "test/suites/errors/errors.test.ts",
