@@ -13,6 +13,18 @@ interface Round {
   results: Map<string, string>;
 }
 
+/** A message that is tried again stands where it is tried again; what the earlier try left is not sent. */
+function withoutRetried(rows: readonly HistoryRow[]): readonly HistoryRow[] {
+  let kept = rows;
+  for (const row of rows) {
+    const of = row.kind === "notice" && row.data.kind === "retried" ? row.data["of"] : undefined;
+    if (typeof of !== "string") continue;
+    const said = kept.filter((each) => each.turnId === of && each.kind === "user_message").map((each) => ({ ...each, turnId: row.turnId }));
+    kept = kept.flatMap((each) => (each === row ? said : each.turnId === of ? [] : [each]));
+  }
+  return kept;
+}
+
 export function chatMessages(rows: readonly HistoryRow[]): ChatMessage[] {
   const messages: ChatMessage[] = [];
   let round: Round | null = null;
@@ -32,7 +44,7 @@ export function chatMessages(rows: readonly HistoryRow[]): ChatMessage[] {
     }
     return round as Round;
   };
-  for (const row of rows) {
+  for (const row of withoutRetried(rows)) {
     switch (row.kind) {
       case "user_message":
         flush();

@@ -54,7 +54,18 @@ export function startNext(context: SessionContext): Decision<SessionContext> {
               },
             } satisfies Effect,
           ]
-        : []),
+        : [
+            // What the earlier try left stays readable and is not sent again (chat-messages.ts).
+            {
+              type: "record",
+              params: {
+                kind: "notice",
+                session: context.address,
+                turnId,
+                data: { kind: "retried", of: item.retryOf, text: "Tried again." },
+              },
+            } satisfies Effect,
+          ]),
       {
         type: "spawn",
         params: {

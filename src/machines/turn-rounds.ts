@@ -332,7 +332,7 @@ export function planRetry(context: TurnContext, event: EngineEvent): Decision<Tu
       notice(
         context,
         "provider_retry",
-        `${event.error?.message ?? "The model server refused."} Tried again in ${Math.ceil(waitMs / 1000)} s, ${retries} of ${RETRIES}.`,
+        `${event.error?.message ?? "The model server refused."} It is tried again by itself, ${retries} of ${RETRIES}.`,
         { code: event.error?.code ?? "" },
       ),
       state(context, "waiting", { until: event.at + waitMs, why: event.error?.message ?? "" }),
