@@ -140,6 +140,21 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
     return report.lost.length > 0 ? { aborted: false, stuck: report.lost } : { aborted: true, turnId: running, children: [] };
   }
 
+  /** From the committed actors, as the tree shows them: never behind it, never a ghost. */
+  function activeTurn(address: Address, agent: string, session: string): JsonObject | null {
+    const running = kernel.committed(address)?.detail["running"];
+    if (typeof running !== "string") return null;
+    const target = turnAddress(agent, session, running);
+    const turn = kernel.committed(target);
+    if (!turn) return null;
+    const calls = [...kernel.addresses(target)].flatMap((each) => {
+      const call = kernel.committed(each);
+      return call?.kind === "call" ? [{ callId: call.detail["callId"] ?? "", tool: call.detail["tool"] ?? "" }] : [];
+    });
+    const { model = null, attempt = 1, round = 0, origin = null } = turn.detail;
+    return { turnId: running, state: turn.state, model, attempt, round, origin: { kind: origin }, since: turn.since, calls };
+  }
+
   const sessionOfTurn = (turnId: string): Address => {
     const address = index.sessionOf(turnId);
     if (!address) throw new SomoraError("TURN_UNKNOWN", `There is no turn "${turnId}".`);
@@ -176,27 +191,9 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
       return row;
     },
     async work(agent, session) {
+      const address = knownSession(agent, session);
       const view = await parts.views.view(agent, session);
-      if (!view) knownSession(agent, session);
-      const active = view?.active ?? null;
-      return {
-        active:
-          active === null
-            ? null
-            : {
-                turnId: active.turnId,
-                state: active.state,
-                origin: active.origin as unknown as JsonObject,
-                model: active.model,
-                attempt: active.attempt,
-                round: active.round,
-                startedAt: active.startedAt,
-                calls: active.calls.map(({ callId, tool }) => ({ callId, tool })),
-              },
-        queued: view?.queue ?? [],
-        pendingWakes: [],
-        children: [],
-      };
+      return { active: activeTurn(address, agent, session), queued: view?.queue ?? [], pendingWakes: [], children: [] };
     },
   };
 }
