@@ -5,10 +5,10 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}", "ui/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
     exclude: ["**/node_modules/**", "dist/**"],
-    // Real processes, databases and browsers on a machine with two busy cores. Many wait for a process or a grace, so three share two.
+    // Real processes, databases and browsers on a machine with two busy cores.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     slowTestThreshold: 5_000,
-    maxWorkers: 3,
+    maxWorkers: 2,
   },
 });

@@ -29,7 +29,7 @@ describe("looking for models", () => {
       fetch,
       env: { OPENAI_API_KEY: "sk-secret", GROQ_API_KEY: "" },
       ports: [good, page, silent, 1].map((port) => ({ port, kind: `at ${port}` })),
-      limitMs: 300,
+      limitMs: 2_000,
     });
     expect(found).toEqual({
       servers: [{ baseUrl: `http://127.0.0.1:${good}/v1`, kind: `at ${good}`, models: ["qwen3"] }],

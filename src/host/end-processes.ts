@@ -11,6 +11,8 @@ export const GRACE_MS = 2_000;
 /** Alive this long past the kill: lost. */
 const LOST_AFTER_MS = 5_000;
 const LOOK_EVERY_MS = 25;
+/** A dying process loses its environment, and with it our marker, before it is gone: it is waited for this long. */
+const DYING_MS = 500;
 
 export interface EndRequest {
   /** Who is to end, as things stand now. */
@@ -36,6 +38,7 @@ export async function endProcesses(clock: Clock, request: EndRequest): Promise<E
   let signalled = new Set<string>();
   let killing = request.graceMs <= 0;
   let killedAt = killing ? began : null;
+  let noneSince: number | null = null;
   if (request.group !== undefined) send(-request.group, killing ? "SIGKILL" : "SIGTERM");
   let since = performance.now();
   // Others that end now as well send their signals first; then one reading serves all.
@@ -52,8 +55,12 @@ export async function endProcesses(clock: Clock, request: EndRequest): Promise<E
       if (!killing && entry.group === request.group) continue;
       send(entry.pid, killing ? "SIGKILL" : "SIGTERM");
     }
-    if (living.length === 0) break;
     const now = clock.monotonic();
+    if (living.length === 0) {
+      noneSince ??= now;
+      const dying = [...seen.values()].some((entry) => stillRuns(entry, table));
+      if (!dying || now - noneSince >= DYING_MS) break;
+    } else noneSince = null;
     if (!killing && now - began >= request.graceMs) {
       killing = true;
       killedAt = now;

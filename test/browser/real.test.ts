@@ -363,6 +363,7 @@ describe.skipIf(whyNoBrowser !== null)(
       const page = await enter(line.base, await code(server), "marlow/main", { viewport: PHONE, hasTouch: true });
       await say(page, "build");
       await page.waitForSelector("[data-move=run] >> text=exec");
+      await expect.poll(() => readFile(join(home.workspace, "builds"), "utf8").catch(() => "")).toBe("begun\n");
       line.lead(null);
       await server.kill();
       await page.waitForSelector("text=No connection");
