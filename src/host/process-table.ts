@@ -15,7 +15,7 @@ export interface ProcessEntry {
   started: string;
   zombie: boolean;
   command: string;
-  /** It is on its way out: memory, command line and environment are gone already. */
+  /** On its way out, or between two programs (exec): no memory, command line or environment now. The first answer stays. */
   ending(): boolean;
   /** Value of a variable in its first environment; null when absent or unreadable. */
   env(name: string): string | null;
@@ -70,6 +70,7 @@ function procEntry(pid: number): ProcessEntry | null {
   const close = stat.lastIndexOf(")");
   const fields = stat.slice(close + 2).split(" ");
   let environment: string | null | undefined;
+  let ending: boolean | undefined;
   return {
     pid,
     parent: Number(fields[1]),
@@ -80,7 +81,7 @@ function procEntry(pid: number): ProcessEntry | null {
     get command() {
       return (readProc(pid, "cmdline") ?? "").split("\0").join(" ").trim().slice(0, 200) || stat.slice(stat.indexOf("(") + 1, close);
     },
-    ending: () => (readProc(pid, "cmdline") ?? "") === "",
+    ending: () => (ending ??= (readProc(pid, "cmdline") ?? "") === ""),
     env(name) {
       environment ??= `\0${readProc(pid, "environ") ?? ""}\0`;
       const at = environment.indexOf(`\0${name}=`);
