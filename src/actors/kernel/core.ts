@@ -285,7 +285,6 @@ export interface Core {
   wake(): void;
   /** Called with every actor that went down, when that is on disk. */
   downWaiters: Map<Address, (() => void)[]>;
-  rearm(): void;
 }
 
 export function emptyBatch(): OpenBatch {

@@ -22,6 +22,7 @@ import {
   type Core,
   deadLetter,
   type Fence,
+  fenceOf,
   type Mail,
   makeReady,
   markDirty,
@@ -97,7 +98,7 @@ function setDeadline(core: Core, actor: Actor): void {
   if (shutdown === "infinity" || !actor.pending || actor.pending.size === 0) return;
   const { birth } = actor;
   core.clock.setTimer(shutdown === "brutal" ? 0 : shutdown, () => {
-    if (core.dead || actor.birth !== birth || core.actors.get(actor.address) !== actor || fenceAbove(actor) === null) return;
+    if (core.dead || actor.birth !== birth || core.actors.get(actor.address) !== actor || fenceOf(actor) === null) return;
     for (const pending of actor.pending?.values() ?? []) {
       const work = core.running.get(pending.key);
       if (!work || work.spoken || pending.settled) continue;
@@ -114,11 +115,6 @@ function setDeadline(core: Core, actor: Actor): void {
       settle(core, pending.key, { status: "aborted", lost: processes }, "aborted", true, pending.attempt);
     }
   });
-}
-
-function fenceAbove(actor: Actor): Fence | null {
-  for (let each: Actor | null = actor; each; each = each.parent) if (each.fence) return each.fence;
-  return null;
 }
 
 /** A step threw: what it did is forgotten, its event is gone for this actor (P9), its supervisor's rule decides. */
@@ -144,7 +140,7 @@ export function crashed(core: Core, actor: Actor, mail: Mail, error: { code: str
     ...(mail.class === "stopped" ? { stop: mail.event["stop"] as Json } : {}),
   };
   const report = { code: error.code, message: error.message, event: mail.event.type };
-  if (actor.spec.restart === "temporary" || fenceAbove(actor) !== null) {
+  if (actor.spec.restart === "temporary" || fenceOf(actor) !== null) {
     fail(core, actor, report);
     return;
   }
@@ -276,7 +272,7 @@ function onlySettledAndMute(actor: Actor): boolean {
 function reasonOf(actor: Actor): DownReason {
   if (actor.crash) return { kind: "crash", error: actor.crash };
   if (actor.snapshot?.status === "done") return { kind: "normal" };
-  const fence = fenceAbove(actor);
+  const fence = fenceOf(actor);
   return fence ? { kind: "stopped", stop: fence.reason } : { kind: "normal" };
 }
 

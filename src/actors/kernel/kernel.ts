@@ -62,7 +62,6 @@ export class Kernel {
     this.#core = core;
     this.#heap = new TimerHeap(core);
     this.#commits = new Commits(core, this.#heap, observer);
-    core.rearm = () => this.#heap.sleep();
   }
 
   /** Opens the journal, restores what it holds, asks drivers what became of their work. Resolves when doors may open. */
@@ -111,7 +110,6 @@ export class Kernel {
       liveListener: options.live ?? (() => {}),
       wake: () => {},
       downWaiters: new Map(),
-      rearm: () => {},
     };
     const kernel = new Kernel(core, options.observer);
     await restore(core, kernel.#heap);
