@@ -1,15 +1,35 @@
-/** Which files are tests. The line CI reads comes from `scripts/test.mjs`. */
+/** Which files are tests, and which of them need the machine to themselves. The line CI reads comes from `scripts/test.mjs`. */
 import { defineConfig } from "vitest/config";
+
+/** They hold limits that are promises (a stop, a flood, a full disk): no neighbours while they run. */
+const alone = [
+  "test/hostile/{abort,draining,disk-full}.test.ts",
+  "test/suites/tools/exec*.test.ts",
+  "test/suites/kernel/scale.test.ts",
+  "test/browser/page-looks.test.ts",
+  "src/host/*.test.ts",
+];
+const never = ["**/node_modules/**", "dist/**"];
 
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}", "ui/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "dist/**"],
     // Real processes, databases and browsers on a machine with two busy cores.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     slowTestThreshold: 5_000,
-    // In CI one after the other: limits that are promises (a stop, a flood) are held without neighbours.
-    maxWorkers: process.env.CI === "true" ? 1 : 2,
+    setupFiles: ["test/support/seed.ts"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "side by side",
+          include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}", "ui/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
+          exclude: [...never, ...alone],
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      { extends: true, test: { name: "alone", include: alone, exclude: never, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
   },
 });

@@ -14,6 +14,8 @@ const LONG_PARAGRAPH = 2_000;
 const LONG_LIST = 24;
 const LONG_TABLE = 40;
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\n`]*)\n/u;
+/** A line that may yet become a list's next item. */
+const MAY_BE_ITEM = /^ {0,3}(?:\d{1,9}[.)]?|[-*+])$/u;
 /** A fence whose first line is not whole yet. */
 const OPENING = /^ {0,3}(?:`{3,}[^\n`]*|~{3,}[^\n]*)$/u;
 
@@ -74,6 +76,10 @@ export class MarkdownBlocks {
     const tokens = lex(head + tail);
     let last = tokens.length - 1;
     while (last > 0 && tokens[last]?.type === "space") last -= 1;
+    if (MAY_BE_ITEM.test(tokens[last]?.raw ?? "")) {
+      const before = tokens[last - 1]?.type === "space" ? last - 2 : last - 1;
+      if (tokens[before]?.type === "list") last = before;
+    }
     let used = -head.length;
     for (const token of tokens.slice(0, final ? tokens.length : last)) {
       if (token.type === "code" && this.#fencedAt(head + tail, used + head.length)) break;

@@ -116,6 +116,12 @@ describe("an answer that streams", () => {
         block.kind === "code" ? block.chunks.join("") : block.kind === "table" ? `T${block.rows.length}` : block.token.raw.trim(),
       )
       .join("|");
+  it("keeps one list while the number of its next item is still coming", () => {
+    const streamed = new MarkdownBlocks();
+    const text = "1. one\n\n2. two\n";
+    for (let end = 0; end < text.length; end += 1) streamed.feed(text.slice(0, end), false);
+    expect(sourceOf(streamed.feed(text, true))).toBe("1. one\n\n2. two");
+  });
   it("ends as the same blocks as when it comes at once", () => {
     fc.assert(
       fc.property(markdown, fc.integer({ min: 1, max: 9 }), (text, step) => {
