@@ -89,6 +89,30 @@ export interface TimerSetEffect {
 export interface TimerCancelEffect {
   id: string;
 }
+/**
+ * A question to another actor. It hears `event` with a token, and answers with `reply` or `refuse`; exactly one of `answered`,
+ * `refused`, `unanswered` comes back, carrying `name` (K15).
+ */
+export interface AskEffect {
+  /** Unique among the actor's waits. */
+  name: string;
+  to: Address;
+  event: MessageEvent;
+  /** Whose end is waited for, when it is not `to`; null when nobody blocks on the answer: then there is no edge. */
+  on?: Address | null;
+  /** Few words for people: what is waited for. */
+  why: string;
+}
+/** Blocks on the end of another actor's work without a message. It ends with `unwait`, or with `unanswered` when that actor goes. */
+export interface WaitEffect {
+  name: string;
+  on: Address;
+  why: string;
+}
+/** Ends a wait or takes a question back; nothing comes of it any more, and the one asked hears `withdrawn`. */
+export interface UnwaitEffect {
+  name: string;
+}
 export interface ReplyEffect {
   token: Token;
   value: Json;
@@ -142,6 +166,9 @@ export type Effect =
   | { type: "unwatch"; params: WatchEffect }
   | { type: "timer.set"; params: TimerSetEffect }
   | { type: "timer.cancel"; params: TimerCancelEffect }
+  | { type: "ask"; params: AskEffect }
+  | { type: "wait"; params: WaitEffect }
+  | { type: "unwait"; params: UnwaitEffect }
   | { type: "reply"; params: ReplyEffect }
   | { type: "refuse"; params: RefuseEffect }
   | { type: "record"; params: RecordEffect }
@@ -161,6 +188,9 @@ export const effects = {
   unwatch: (_: unknown, _params: WatchEffect): void => {},
   "timer.set": (_: unknown, _params: TimerSetEffect): void => {},
   "timer.cancel": (_: unknown, _params: TimerCancelEffect): void => {},
+  ask: (_: unknown, _params: AskEffect): void => {},
+  wait: (_: unknown, _params: WaitEffect): void => {},
+  unwait: (_: unknown, _params: UnwaitEffect): void => {},
   reply: (_: unknown, _params: ReplyEffect): void => {},
   refuse: (_: unknown, _params: RefuseEffect): void => {},
   record: (_: unknown, _params: RecordEffect): void => {},

@@ -3,6 +3,7 @@ import type { Address, Birth, EventId, Token } from "./ids.ts";
 import type { Json } from "./json.ts";
 import type { PayloadRef } from "./payload.ts";
 import type { DownReason, StopReason } from "./effects.ts";
+import type { Refusal, UnansweredReason } from "./waits.ts";
 
 /** What every event has. `at` is wall clock milliseconds of the round that delivered it: charts read no clock. */
 export interface Delivered {
@@ -32,6 +33,30 @@ export interface ResumedEvent extends Delivered {
   /** Names of its performs whose outcome is still to be handled, and ids of its timers: what is not among them never comes. */
   pending: string[];
   timers: string[];
+  /** Names of its waits that still stand. */
+  waits: string[];
+}
+/** How an `ask` or `wait` called `name` ends: exactly one of the three, unless the waiter itself takes it back (K15). */
+export interface AnsweredEvent extends Delivered {
+  type: "answered";
+  name: string;
+  value: Json;
+}
+/** Nothing was sent, or the one asked said no. Comes before everything else that waits in the mailbox. */
+export interface RefusedEvent extends Delivered {
+  type: "refused";
+  name: string;
+  refusal: Refusal;
+}
+export interface UnansweredEvent extends Delivered {
+  type: "unanswered";
+  name: string;
+  reason: UnansweredReason;
+}
+/** The one who asked with this token went, was stopped, or does not want to know any more: an answer would be dropped. */
+export interface WithdrawnEvent extends Delivered {
+  type: "withdrawn";
+  of: Token;
 }
 /** Said once after a stop of a suspended actor's scope is through (design §9). */
 export interface StoppedEvent extends Delivered {

@@ -18,6 +18,7 @@ export const toySpecs: Record<string, ChildSpec> = {
   fresh: { ...base, identity: "fresh" },
   transient: { ...base, restart: "transient", past: "fail" },
   temporary: { ...base, restart: "temporary", past: "fail" },
+  line: { ...base, line: true },
 };
 
 interface ToyContext {
@@ -26,6 +27,10 @@ interface ToyContext {
   downs: { address: string; reason: string; output: unknown }[];
   items: Parts<number>;
   result: unknown;
+  /** How its questions and waits ended, and which of those asked of it were withdrawn. */
+  ends: { end: string; name: string; value: unknown }[];
+  /** Tokens of questions it has heard and not answered. */
+  asked: string[];
 }
 type ToyEvent = { type: string; [field: string]: unknown; token?: never };
 
@@ -34,7 +39,15 @@ const toyMachine = setup({
   types: {} as { context: ToyContext; events: ToyEvent; input: { address: string } },
   actions: effects,
 }).createMachine({
-  context: ({ input }) => ({ address: input.address, seen: [], downs: [], items: Parts.empty<number>(), result: null }),
+  context: ({ input }) => ({
+    address: input.address,
+    seen: [],
+    downs: [],
+    items: Parts.empty<number>(),
+    result: null,
+    ends: [],
+    asked: [],
+  }),
   initial: "live",
   output: ({ context }) => ({ seen: context.seen.length }),
   states: {
@@ -64,7 +77,14 @@ const toyMachine = setup({
             type: "reply",
             params: ({ context, event }) => ({
               token: event.token as never,
-              value: { seen: context.seen, downs: context.downs, items: [...context.items.entries()], result: context.result } as never,
+              value: {
+                seen: context.seen,
+                downs: context.downs,
+                items: [...context.items.entries()],
+                result: context.result,
+                ends: context.ends,
+                asked: context.asked,
+              } as never,
             }),
           },
         },
@@ -74,7 +94,7 @@ const toyMachine = setup({
               type: "spawn",
               params: ({ event }) => ({
                 name: String(event["name"]),
-                chart: "toy",
+                chart: String(event["chart"] ?? "toy"),
                 spec: String(event["spec"]),
                 input: {},
                 watch: event["watch"] !== false,
@@ -133,6 +153,73 @@ const toyMachine = setup({
             },
           }),
         },
+        ask: {
+          actions: [
+            {
+              type: "ask",
+              params: ({ event }) => ({
+                name: String(event["name"]),
+                to: event["to"] as Address,
+                event: { type: String(event["question"] ?? "question") },
+                why: String(event["why"] ?? "an answer"),
+                ...(event["on"] === undefined ? {} : { on: event["on"] as Address | null }),
+              }),
+            },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        wait: {
+          actions: [
+            {
+              type: "wait",
+              params: ({ event }) => ({ name: String(event["name"]), on: event["on"] as Address, why: String(event["why"] ?? "its end") }),
+            },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        unwait: {
+          actions: [
+            { type: "unwait", params: ({ event }) => ({ name: String(event["name"]) }) },
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        question: { actions: assign({ asked: ({ context, event }) => [...context.asked, String(event.token)] }) },
+        answer: {
+          actions: [
+            {
+              type: "reply",
+              params: ({ context, event }) => ({
+                token: (event["of"] ?? context.asked[0]) as never,
+                value: String(event["text"] ?? "yes"),
+              }),
+            },
+            assign({ asked: ({ context }) => context.asked.slice(1) }),
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        deny: {
+          actions: [
+            { type: "refuse", params: ({ context }) => ({ token: context.asked[0] as never, code: "REQUEST_INVALID", message: "no" }) },
+            assign({ asked: ({ context }) => context.asked.slice(1) }),
+            { type: "reply", params: ({ event }) => ({ token: event.token as never, value: null }) },
+          ],
+        },
+        answered: {
+          actions: assign({
+            ends: ({ context, event }) => [...context.ends, { end: "answered", name: String(event["name"]), value: event["value"] }],
+          }),
+        },
+        refused: {
+          actions: assign({
+            ends: ({ context, event }) => [...context.ends, { end: "refused", name: String(event["name"]), value: event["refusal"] }],
+          }),
+        },
+        unanswered: {
+          actions: assign({
+            ends: ({ context, event }) => [...context.ends, { end: "unanswered", name: String(event["name"]), value: event["reason"] }],
+          }),
+        },
+        withdrawn: { actions: assign({ asked: ({ context, event }) => context.asked.filter((token) => token !== event["of"]) }) },
         volley: {
           actions: {
             type: "send",
@@ -214,12 +301,27 @@ export interface World {
   fatal: string[];
   /** Asks and settles: the usual step of a test. */
   ask(to: string, event: { type: string; [field: string]: unknown }): Promise<unknown>;
-  state(
-    address: string,
-  ): Promise<{ seen: string[]; downs: { address: string; reason: string; output: unknown }[]; items: [string, number][]; result: unknown }>;
+  state(address: string): Promise<ToyState>;
 }
 
-export async function openWorld(options: { journal?: MemoryJournalOptions; time?: VirtualTime; hand?: HandDriver } = {}): Promise<World> {
+export interface ToyState {
+  seen: string[];
+  downs: { address: string; reason: string; output: unknown }[];
+  items: [string, number][];
+  result: unknown;
+  ends: { end: string; name: string; value: unknown }[];
+  asked: string[];
+}
+
+export interface WorldOptions {
+  journal?: MemoryJournalOptions;
+  time?: VirtualTime;
+  hand?: HandDriver;
+  charts?: ChartDefinition[];
+  specs?: Record<string, ChildSpec>;
+}
+
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const time = options.time ?? new VirtualTime();
   const hand = options.hand ?? new HandDriver();
   const journal = createMemoryJournal(options.journal ?? {});
@@ -230,9 +332,9 @@ export async function openWorld(options: { journal?: MemoryJournalOptions; time?
     journal,
     clock: time,
     scheduler: time,
-    charts: [toy],
+    charts: [toy, ...(options.charts ?? [])],
     drivers: [hand],
-    specs: toySpecs,
+    specs: { ...toySpecs, ...options.specs },
     root: { chart: "toy", spec: "root", input: {} },
     observer: {
       committed: (each) => news.push(each),
@@ -265,12 +367,10 @@ export async function openWorld(options: { journal?: MemoryJournalOptions; time?
 }
 
 /** What a kill leaves: the rows. Opens a new kernel on them, a later epoch. */
-export async function reopen(
-  world: World,
-  options: { hand?: HandDriver; time?: VirtualTime; journal?: MemoryJournalOptions } = {},
-): Promise<World> {
+export async function reopen(world: World, options: WorldOptions = {}): Promise<World> {
   world.kernel.close();
   return openWorld({
+    ...options,
     journal: { ...options.journal, from: [...world.journal.rows] },
     time: options.time ?? world.time,
     hand: options.hand ?? new HandDriver(),

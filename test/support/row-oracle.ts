@@ -16,6 +16,9 @@ interface Head {
   address: string;
   parent: string | null;
   birth: string;
+  spec: string;
+  line: string | null;
+  waits: { name: string; to: string; on: string | null }[];
   status: string;
   state: string;
   watches: [string, string][];
@@ -63,6 +66,8 @@ export function wrongRows(rows: readonly Row[]): string[] {
   const underway = new Map<string, string>();
   /** By life: naps asked for, naps ended, and whether one is due. */
   const naps = new Map<string, { asked: number; woke: number; open: boolean }>();
+  /** K15, by life and name: asked or waited for, and how often that ended. Names are used once. */
+  const waits = new Map<string, { life: string; name: string; open: boolean; ends: number }>();
   for (const commit of commits(rows)) {
     // The receiver's row may stand before the sender's.
     for (const row of commit) {
@@ -76,6 +81,8 @@ export function wrongRows(rows: readonly Row[]): string[] {
       if (row.kind !== "actor") continue;
       const head = {
         parent: null,
+        line: null,
+        waits: [],
         watches: [],
         timers: [],
         fence: null,
@@ -93,6 +100,7 @@ export function wrongRows(rows: readonly Row[]): string[] {
         const nap = naps.get(life) ?? { asked: 0, woke: 0, open: false };
         if (step.event.type === "sleep" && !step.crashed) naps.set(life, { ...nap, asked: nap.asked + 1, open: true });
         if (step.event.type === "mail" && step.event["text"] === "woke") naps.set(life, { ...nap, woke: nap.woke + 1, open: false });
+        noteWait(waits, life, step);
         if (step.event.type === "forward") for (const id of step.sent) underway.set(id, String(step.event["to"]));
         const sent = sentTo.get(step.id);
         if (sent && step.from.startsWith("/")) {
@@ -141,10 +149,71 @@ export function wrongRows(rows: readonly Row[]): string[] {
       if (!actor || `${address}#${actor.head.birth}` !== life || held(actors, address)) naps.set(life, { ...nap, open: false });
       else if (nap.open && !actor.head.timers.some(({ id }) => id === "nap")) wrong.push(`the timer of ${life} is nowhere`);
     }
-    wrong.push(...wrongCut(actors));
+    for (const wait of waits.values()) {
+      if (wait.ends > 1) wrong.push(`K15: "${wait.name}" of ${wait.life} ended ${wait.ends} times`);
+      if (!wait.open) continue;
+      const address = wait.life.slice(0, wait.life.indexOf("#"));
+      const actor = actors.get(address);
+      if (!actor || `${address}#${actor.head.birth}` !== wait.life || held(actors, address)) wait.open = false;
+      else if (
+        !actor.head.waits.some(({ name }) => name === wait.name) &&
+        !actor.body.mail?.some(({ event }) => ENDS.has(event.type) && event["name"] === wait.name)
+      )
+        wrong.push(`K15: "${wait.name}" of ${wait.life} neither stands nor ended`);
+    }
+    wrong.push(...wrongCut(actors), ...circles(actors));
   }
   for (const [print, times] of downs) if (times > 1) wrong.push(`K7: ${print.replace(" ", " heard the down of ")} ${times} times`);
   return [...new Set(wrong)];
+}
+
+const ENDS = new Set(["answered", "refused", "unanswered"]);
+
+function noteWait(waits: Map<string, { life: string; name: string; open: boolean; ends: number }>, life: string, step: Story): void {
+  const name = step.event["name"];
+  if (typeof name !== "string") return;
+  const key = `${life} ${name}`;
+  const before = waits.get(key);
+  if ((step.event.type === "ask" || step.event.type === "wait") && !step.crashed) waits.set(key, { life, name, open: true, ends: 0 });
+  else if (before && ENDS.has(step.event.type)) waits.set(key, { ...before, open: false, ends: before.ends + 1 });
+  else if (before && step.event.type === "unwait") waits.set(key, { ...before, open: false });
+}
+
+/** No commit holds a circle of waits between lines of work, nor a wait for somebody who is gone. */
+function circles(actors: ReadonlyMap<string, Actor>): string[] {
+  const wrong: string[] = [];
+  const edges = new Map<string, Set<string>>();
+  for (const { head } of actors.values())
+    for (const { name, to, on } of head.waits) {
+      if (!actors.has(to)) wrong.push(`K15: "${name}" of ${head.address} waits for ${to}, which is gone`);
+      for (const { head: above } of actors.values())
+        if (above.status === "parked" && (to === above.address || above.address === "/" || to.startsWith(`${above.address}/`)))
+          wrong.push(`K15: "${name}" of ${head.address} waits for ${to}, while ${above.address} is parked`);
+      if (on === null) continue;
+      const from = lineOf(actors, head.address);
+      const target = lineOf(actors, on);
+      if (from !== target) edges.set(from, (edges.get(from) ?? new Set()).add(target));
+    }
+  for (const start of edges.keys()) {
+    const seen = new Set<string>();
+    const todo = [...(edges.get(start) ?? [])];
+    for (let line = todo.pop(); line !== undefined; line = todo.pop()) {
+      if (line === start) wrong.push(`P4: ${start} waits for itself in the end`);
+      if (seen.has(line)) continue;
+      seen.add(line);
+      todo.push(...(edges.get(line) ?? []));
+    }
+  }
+  return wrong;
+}
+
+function lineOf(actors: ReadonlyMap<string, Actor>, address: string): string {
+  for (let at = address; at !== ""; at = at === "/" ? "" : at.slice(0, at.lastIndexOf("/")) || "/") {
+    const head = actors.get(at)?.head;
+    if (head?.spec === "line") return at;
+    if (head && head.line !== null) return head.line;
+  }
+  return address;
 }
 
 /** A fence, a parked or an ending one at or above: mail and timers may be refused there. */

@@ -9,16 +9,18 @@ import type { Effect, RecordEffect, SpawnEffect } from "../../protocol/effects.t
 import { isErrorCode, SomoraError } from "../../protocol/errors.ts";
 import { type Address, type Birth, childOf, type EventId, parentOf } from "../../protocol/ids.ts";
 import type { JsonObject } from "../../protocol/json.ts";
-import { type Actor, answerDoor, type Core, deadLetter, fenceOf, makeReady, markDirty, nextId, pushMail } from "./core.ts";
+import { type Actor, type Core, deadLetter, fenceOf, makeReady, markDirty, nextId, pushMail } from "./core.ts";
 import { deliverDown, kernelMail, setFence } from "./ending.ts";
 import { abortPending, addPending } from "./performs.ts";
 import { cancelTimer, setTimer, type TimerHeap } from "./timers.ts";
+import { answer, ask, refuseFenced, unwait, wait } from "./waits.ts";
 
 const MAX_ROW_CHARS = 8_000_000;
 
 /** Throws when an effect cannot act: a name in use, an address taken, an unknown chart, driver or spec. */
 export function check(core: Core, actor: Actor, effects: readonly Effect[]): void {
   let names: Set<string> | null = null;
+  let waits: Set<string> | null = null;
   for (const { type, params } of effects) {
     if (type === "perform") {
       names ??= new Set(actor.pending?.keys());
@@ -30,7 +32,13 @@ export function check(core: Core, actor: Actor, effects: readonly Effect[]): voi
       if (core.actors.has(addressOf(actor, params))) throw new Error(`spawn at ${addressOf(actor, params)}, which is taken`);
     } else if (type === "record" && JSON.stringify(params.data).length > MAX_ROW_CHARS) {
       throw new Error(`a record of over ${MAX_ROW_CHARS} characters`);
-    } else if ((type === "send" || type === "timer.set") && /^(xstate|kernel)\./.test(params.event.type) && type === "send") {
+    } else if (type === "ask" || type === "wait" || type === "unwait") {
+      waits ??= new Set(actor.waits?.keys());
+      if (type === "unwait") waits.delete(params.name);
+      else if (waits.has(params.name)) throw new Error(`${type} "${params.name}" while one of that name stands`);
+      else waits.add(params.name);
+    }
+    if ((type === "send" || type === "ask") && /^(xstate|kernel)\./.test(params.event.type)) {
       throw new Error(`an event of type "${params.event.type}" is the kernel's own`);
     }
   }
@@ -59,6 +67,7 @@ function passesFence(actor: Actor, effect: Effect): boolean {
     case "publish":
     case "abort":
     case "unwatch":
+    case "unwait":
     case "timer.cancel":
       return true;
     case "send":
@@ -75,6 +84,8 @@ function block(core: Core, actor: Actor, effect: Effect): void {
   if (effect.type === "perform") {
     const pending = addPending(core, actor, effect.params);
     pending.mark = true;
+  } else if (effect.type === "ask" || effect.type === "wait") {
+    refuseFenced(core, actor, effect.params.name);
   } else if (effect.type === "watch" || (effect.type === "spawn" && effect.params.watch === true)) {
     const address = effect.type === "watch" ? effect.params.address : addressOf(actor, effect.params);
     deliverDown(core, actor, { address, birth: "", reason: { kind: "gone" }, output: null, lost: [] });
@@ -143,12 +154,23 @@ function applyOne(core: Core, heap: TimerHeap, actor: Actor, effect: Effect, fin
       return;
     case "timer.cancel":
       return cancelTimer(core, actor, effect.params.id);
+    case "ask": {
+      // What a final step asks is not asked: nobody is there to hear the answer.
+      const id = final ? null : ask(core, actor, effect.params);
+      if (id !== null) sent.push(id);
+      return;
+    }
+    case "wait":
+      if (!final) wait(core, actor, effect.params);
+      return;
+    case "unwait":
+      return unwait(core, actor, effect.params);
     case "reply":
-      return answerDoor(core, effect.params.token, { value: effect.params.value });
+      return answer(core, effect.params.token, { value: effect.params.value });
     case "refuse": {
       const { token, code, message, hint, details } = effect.params;
-      return answerDoor(core, token, {
-        error: new SomoraError(isErrorCode(code) ? code : "INTERNAL", message, {
+      return answer(core, token, {
+        refused: new SomoraError(isErrorCode(code) ? code : "INTERNAL", message, {
           ...(hint === undefined ? {} : { hint }),
           ...(details === undefined ? {} : { details }),
         }),
@@ -194,7 +216,7 @@ function spawn(core: Core, actor: Actor, effect: SpawnEffect): Actor | null {
   const address = addressOf(actor, effect);
   const parent = supervisorOf(core, address);
   if (!parent || parent.ending || parent.stopTold || fenceOf(parent) !== null) return null;
-  return createActor(core, { address, parent, chart: effect.chart, spec: effect.spec, input: effect.input });
+  return createActor(core, { address, parent, chart: effect.chart, spec: effect.spec, input: effect.input, spawner: actor });
 }
 
 /** The nearest living actor above: `/a/sessions/main` hangs under `/a`. */
@@ -208,7 +230,7 @@ export function supervisorOf(core: Core, address: Address): Actor | null {
 
 export function createActor(
   core: Core,
-  born: { address: Address; parent: Actor | null; chart: string; spec: string; input: JsonObject },
+  born: { address: Address; parent: Actor | null; chart: string; spec: string; input: JsonObject; spawner?: Actor },
 ): Actor {
   const chart = core.charts.get(born.chart);
   const spec = core.specs[born.spec];
@@ -223,6 +245,7 @@ export function createActor(
     input: born.input,
   });
   actor.stateSince = core.roundAt;
+  actor.line ??= born.spawner?.line ?? null;
   core.actors.set(actor.address, actor);
   core.tombstones.delete(actor.address);
   if (born.parent) {
@@ -251,6 +274,9 @@ export function blankActor(born: Pick<Actor, "address" | "parent" | "birth" | "c
     timers: null,
     watching: null,
     watchers: null,
+    waits: null,
+    askers: null,
+    line: born.spec.line === true ? born.address : (born.parent?.line ?? null),
     ending: false,
     suspended: false,
     parked: null,

@@ -10,6 +10,7 @@
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate";
 import { EFFECT_TYPES, type Effect } from "../../protocol/effects.ts";
+import type { Address } from "../../protocol/ids.ts";
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import { Parts } from "../../protocol/parts.ts";
 import { ChartRefused } from "./refusals.ts";
@@ -24,6 +25,8 @@ export interface ChartDefinition {
   ignore?: readonly string[];
   /** A few plain facts for watchers; pure. */
   describe?(context: Record<string, unknown>, state: string): { detail: JsonObject; waitingFor?: { what: string; since: number } };
+  /** Of a pool with nothing free: who holds what it gives out. A wait for it ends when one of them gives back; pure. */
+  holders?(context: Record<string, unknown>): Address[];
   /** What `down` carries as output when the actor ends before its chart does (stopped, crashed): what is known by then; pure. */
   lastWords?(context: Record<string, unknown>): Json;
   /** Brings a stored row body of an earlier version up to date; called with the version it was written with. */

@@ -3,7 +3,7 @@
  * mailbox, add to the open batch. No decisions here.
  *
  * Files of the kernel, each calling only those before it:
- *   chart · core · timers · performs (outer work) · ending (stop, fence, park, down, crash) · applying (effects of a step) ·
+ *   chart · core · waits (questions, the wait graph) · timers · performs (outer work) · ending (stop, fence, park, down, crash) · applying (effects of a step) ·
  *   rounds (one event, one round) · commits (batches) · restoring · kernel (the door).
  *
  * Invariants are cited by their number in design §3.3 (K1 to K15).
@@ -20,7 +20,7 @@ import type { Journal, LogRow } from "../../ports/journal.port.ts";
 import type { SomoraError } from "../../protocol/errors.ts";
 import type { Chart } from "./chart.ts";
 
-export type MailClass = "start" | "message" | "fact" | "outcome" | "down" | "timer" | "stop" | "resumed" | "stopped";
+export type MailClass = "start" | "message" | "fact" | "outcome" | "down" | "answer" | "timer" | "stop" | "resumed" | "stopped";
 
 export interface Mail {
   id: EventId;
@@ -63,6 +63,36 @@ export interface TimerState {
   overdue: "fire" | "restart" | "drop";
 }
 
+/** A question or a wait of an actor; it stands in its row until it ends (K15). */
+export interface Wait {
+  name: string;
+  token: Token;
+  kind: "ask" | "wait";
+  to: Address;
+  /** Whose end it waits for; null when nobody blocks on it. */
+  on: Address | null;
+  why: string;
+  since: number;
+}
+
+/** A line of work: a node of the wait graph. `mark` is the search that saw it last. */
+export interface Line {
+  readonly address: Address;
+  out: Set<Edge>;
+  /** How many edges end here; with none in and none out it is forgotten. */
+  in: number;
+  mark: number;
+}
+
+/** `from` waits for `to`: for a line, or for one of those who hold what a pool gives out. */
+export interface Edge {
+  wait: Wait;
+  actor: Actor;
+  from: Line;
+  on: Actor;
+  to: Line;
+}
+
 export interface Fence {
   reason: StopReason;
   /** The root and what is permanent all the way up to it are suspended and go on afterwards. */
@@ -91,6 +121,7 @@ export interface CommittedView {
   since: number;
   detail: JsonObject;
   waitingFor: { what: string; since: number } | null;
+  waits: readonly Wait[];
   pending: { name: string; driver: string; since: number; attempt: number }[];
   mailbox: number;
   restarts: number;
@@ -119,6 +150,12 @@ export interface Actor {
   /** Whom it watches: address → birth. */
   watching: Map<Address, Birth> | null;
   watchers: Set<Actor> | null;
+  /** Its questions and waits, by name. */
+  waits: Map<string, Wait> | null;
+  /** Tokens of the questions and waits whose end is up to it. */
+  askers: Set<Token> | null;
+  /** The line its waits belong to; null: it has none above and none that spawned it, and is a node by itself. */
+  line: Address | null;
   /** Its chart is final, or it failed for good: no event is stepped any more. */
   ending: boolean;
   /** Not stepped while a fence above holds; goes on afterwards. */
@@ -242,6 +279,8 @@ export interface Counters {
   refusedBelowFence: number;
   crashes: number;
   blockedEffects: number;
+  /** Answers to questions that had ended. */
+  lateAnswers: number;
 }
 
 export interface Core {
@@ -267,6 +306,10 @@ export interface Core {
   doors: Map<Token, DoorWaiter>;
   doorCount: number;
   pendingByKey: Map<EffectKey, Actor>;
+  /** Open questions and waits. */
+  asks: Map<Token, { actor: Actor; wait: Wait; edge: Edge | null }>;
+  lines: Map<Address, Line>;
+  searches: number;
   running: Map<EffectKey, RunningWork>;
   lost: Map<EffectKey, LostEffect>;
   historyNumbers: Map<Address, number>;
@@ -333,6 +376,23 @@ export function pushFront(core: Core, actor: Actor, mail: Mail): void {
   makeReady(core, actor);
 }
 
+const FRONT: ReadonlySet<MailClass> = new Set(["start", "stop", "resumed", "stopped"]);
+
+/** The next event it hears, after what the kernel itself said before (K15: a refusal comes at once). */
+export function pushNext(core: Core, actor: Actor, mail: Mail): void {
+  let at = 0;
+  while (at < actor.mail.length && (FRONT.has((actor.mail[at] as Mail).class) || actor.mail[at]?.event.type === mail.event.type)) at += 1;
+  actor.mail.splice(at, 0, mail);
+  markDirty(core, actor);
+  makeReady(core, actor);
+}
+
+/** The nearest one above that is parked. */
+export function parkedAbove(actor: Actor): Actor | null {
+  for (let each = actor.parent; each; each = each.parent) if (each.parked !== null) return each;
+  return null;
+}
+
 /** The nearest fence at or above, or null. */
 export function fenceOf(actor: Actor): Fence | null {
   for (let each: Actor | null = actor; each; each = each.parent) if (each.fence) return each.fence;
@@ -393,7 +453,7 @@ export function deadLetter(core: Core, to: string, type: string, from: string): 
   if (core.deadLetterLog.length > 200) core.deadLetterLog.shift();
 }
 
-/** Answers a door after the commit. A token of an earlier run of the server is nobody's any more. */
+/** Answers a door after the commit; `answer` in `waits.ts` knows actors' tokens too. A token of an earlier run of the server is nobody's any more. */
 export function answerDoor(core: Core, token: Token, answer: { value: Json } | { error: SomoraError }): void {
   core.open.outer.push({
     release: () => {

@@ -16,9 +16,9 @@ import type { DownReason, StopReason } from "../../protocol/effects.ts";
 import { SomoraError } from "../../protocol/errors.ts";
 import type { Address, EventId } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
+import type { UnansweredReason } from "../../protocol/waits.ts";
 import {
   type Actor,
-  answerDoor,
   type Core,
   deadLetter,
   type Fence,
@@ -27,11 +27,13 @@ import {
   makeReady,
   markDirty,
   nextId,
+  parkedAbove,
   pushFront,
   type Tombstone,
 } from "./core.ts";
 import { abortPending, settle } from "./performs.ts";
 import { tombstoneRow } from "./rows.ts";
+import { answer, endAskers, endAskersOfParked, withdrawAll } from "./waits.ts";
 
 export function kernelMail(core: Core, mailClass: Mail["class"], event: Mail["event"]): Mail {
   return { id: nextId(core) as EventId, class: mailClass, from: "kernel", event, ...(core.cause === null ? {} : { cause: core.cause }) };
@@ -40,7 +42,9 @@ export function kernelMail(core: Core, mailClass: Mail["class"], event: Mail["ev
 /** Sets a fence and tells its scope, deepest first. Setting one where one stands changes nothing. Returns how many are told to end. */
 export function setFence(core: Core, root: Actor, reason: StopReason, kind: { idle: boolean; rebirth?: boolean }): number {
   if (root.fence && !(root.fence.idle && !kind.idle)) return 0;
-  root.fence = { reason, idle: kind.idle, rebirth: kind.rebirth ?? false, left: 0 };
+  // One that is at its end or told to stop does not come back to idle: its end stands, and is hastened (K6).
+  const idle = kind.idle && !root.ending && !root.stopTold;
+  root.fence = { reason, idle, rebirth: kind.rebirth ?? false, left: 0 };
   core.open.fenced = true;
   markDirty(core, root);
   const told = tellScope(core, root, root.fence);
@@ -52,7 +56,8 @@ export function setFence(core: Core, root: Actor, reason: StopReason, kind: { id
 export function tellScope(core: Core, root: Actor, fence: Fence): number {
   const scope: { actor: Actor; spared: boolean }[] = [];
   const collect = (actor: Actor, spared: boolean): void => {
-    for (const child of actor.children?.values() ?? []) collect(child, spared && child.spec.restart === "permanent");
+    for (const child of actor.children?.values() ?? [])
+      collect(child, spared && child.spec.restart === "permanent" && !child.ending && !child.stopTold);
     scope.push({ actor, spared });
   };
   collect(root, fence.idle);
@@ -61,7 +66,11 @@ export function tellScope(core: Core, root: Actor, fence: Fence): number {
   for (const { actor, spared } of scope) {
     if (spared || (fence.rebirth && actor === root)) {
       suspend(core, actor);
-      if (fence.rebirth) for (const pending of actor.pending?.values() ?? []) abortPending(core, actor, pending);
+      if (fence.rebirth) {
+        for (const pending of actor.pending?.values() ?? []) abortPending(core, actor, pending);
+        withdrawAll(core, actor, false);
+        endAskers(core, actor, { kind: "crash", message: `${actor.address} begins anew: ${fence.reason.note ?? "it crashed"}` }, true);
+      }
     } else {
       told += 1;
       tellStop(core, actor, fence.reason);
@@ -86,6 +95,7 @@ function tellStop(core: Core, actor: Actor, reason: StopReason): void {
     markDirty(core, actor);
     if (actor.parked === null && !actor.ending && actor.snapshot !== null)
       pushFront(core, actor, kernelMail(core, "stop", { type: "stop", stop: reason }));
+    withdrawAll(core, actor, actor.parked === null && !actor.ending);
     setDeadline(core, actor);
   }
   // What is parked or has nothing to hear goes down by itself, once its children are down.
@@ -126,7 +136,8 @@ export function crashed(core: Core, actor: Actor, mail: Mail, error: { code: str
   actor.restarts += 1;
   markDirty(core, actor);
   if (mail.token !== undefined)
-    answerDoor(core, mail.token, {
+    answer(core, mail.token, {
+      lost: "crash",
       error: new SomoraError("CRASHED", `${actor.address} crashed on "${mail.event.type}": ${error.message}. The event was dropped.`, {
         hint: "Send it again; if it crashes again the actor is parked and says so.",
       }),
@@ -189,12 +200,13 @@ export function park(core: Core, actor: Actor, reason: string): void {
   });
   markDirty(core, actor);
   setFence(core, actor, { by: "crash", scope: actor.address, note: reason }, { idle: true });
+  endAsked(core, actor, `${actor.address} is parked: ${reason}`);
 }
 
-/** The nearest one above that is parked. */
-export function parkedAbove(actor: Actor): Actor | null {
-  for (let each = actor.parent; each; each = each.parent) if (each.parked !== null) return each;
-  return null;
+/** Of it and all that is suspended with it. */
+function endAsked(core: Core, actor: Actor, message: string): void {
+  if (actor.askers && actor.askers.size > 0) endAskersOfParked(core, actor, message);
+  for (const child of actor.children?.values() ?? []) endAsked(core, child, message);
 }
 
 /** What was suspended with a parked one goes on, but for those that are parked themselves. */
@@ -301,9 +313,12 @@ function down(core: Core, actor: Actor): void {
   core.open.gone.add(actor.address);
   core.open.buried.push(tombstoneRow(actor, stone));
   for (const pending of actor.pending?.values() ?? []) core.pendingByKey.delete(pending.key);
+  withdrawAll(core, actor, false);
+  endAskers(core, actor, goneBecause(actor.address, reason));
   for (const mail of actor.mail) {
     if (mail.token !== undefined)
-      answerDoor(core, mail.token, {
+      answer(core, mail.token, {
+        lost: "gone",
         error: new SomoraError("ACTOR_UNKNOWN", `${actor.address} ended before it came to "${mail.event.type}".`),
       });
     if (mail.class === "message") deadLetter(core, actor.address, mail.event.type, mail.from);
@@ -329,6 +344,14 @@ function down(core: Core, actor: Actor): void {
     each.fence.left -= 1;
     if (each.fence.left <= 0) liftIfThrough(core, each);
   }
+}
+
+function goneBecause(address: Address, reason: DownReason): UnansweredReason {
+  if (reason.kind === "crash") return { kind: "crash", message: `${address} crashed: ${reason.error.message}` };
+  return {
+    kind: reason.kind === "stopped" ? "stopped" : "gone",
+    message: `${address} ${reason.kind === "stopped" ? "was stopped" : "ended"}`,
+  };
 }
 
 /** After the last mail of the one that ended, before the mail of others (K4). */

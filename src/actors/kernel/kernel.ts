@@ -10,6 +10,7 @@ import { SomoraError } from "../../protocol/errors.ts";
 import { type Address, isWithin, ROOT, type Token } from "../../protocol/ids.ts";
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { PayloadInput } from "../../protocol/payload.ts";
+import type { WaitView } from "../../protocol/waits.ts";
 import type { Calendar, Clock, Scheduler } from "../../ports/clock.port.ts";
 import type { Booking, Driver } from "../../ports/driver.port.ts";
 import type { Journal } from "../../ports/journal.port.ts";
@@ -30,6 +31,7 @@ import {
 import { park, setFence, unpark } from "./ending.ts";
 import { restore } from "./restoring.ts";
 import { TimerHeap } from "./timers.ts";
+import { stuckWait, waitViews } from "./waits.ts";
 
 export interface KernelOptions {
   journal: Journal;
@@ -88,6 +90,9 @@ export class Kernel {
       doors: new Map(),
       doorCount: 0,
       pendingByKey: new Map(),
+      asks: new Map(),
+      lines: new Map(),
+      searches: 0,
       running: new Map(),
       lost: new Map(),
       historyNumbers: new Map(),
@@ -101,6 +106,7 @@ export class Kernel {
         refusedBelowFence: 0,
         crashes: 0,
         blockedEffects: 0,
+        lateAnswers: 0,
       },
       notTakenTypes: new Map(),
       deadLetterLog: [],
@@ -273,13 +279,19 @@ export class Kernel {
     return this.#core.tombstones.get(address) ?? null;
   }
 
+  /** All questions and waits whose edge is on disk, with who is stuck (K14). */
+  waits(): WaitView[] {
+    const core = this.#core;
+    return waitViews(core).filter(({ from, token }) => core.actors.get(from)?.committed?.waits.some((each) => each.token === token));
+  }
+
   /** Effects that would not die. */
   lost(): LostEffect[] {
     return [...this.#core.lost.values()];
   }
 
   /**
-   * K14, as far as nothing waits on others yet: an effect that no living driver works on, or mail that nobody may take.
+   * K14: an effect that no living driver works on, a wait for something that cannot move, or mail that nobody may take.
    * Null while the actor can move.
    */
   stuck(address: Address): string | null {
@@ -289,6 +301,10 @@ export class Kernel {
     for (const pending of actor.pending?.values() ?? []) {
       const idle = !pending.settled && !core.running.has(pending.key) && !core.open.dirty.has(actor) && this.#commits.isIdle;
       if (idle) return `waits for "${pending.name}", which no driver works on`;
+    }
+    for (const wait of actor.waits?.values() ?? []) {
+      const stuck = this.#commits.isIdle ? stuckWait(core, actor, wait) : null;
+      if (stuck !== null) return stuck;
     }
     return actor.suspended && fenceOf(actor) === null && actor.mail.length > 0
       ? `${actor.mail.length} messages wait for an actor that is suspended and not being stopped`

@@ -21,6 +21,7 @@ import { kernelMail, liftIfThrough, tellScope } from "./ending.ts";
 import { attach, contextOf, follow, release, settle } from "./performs.ts";
 import { type ActorBody, type ActorHead, committedView, type PartHead, readHead, statusOf } from "./rows.ts";
 import { rearmTimers, type TimerHeap } from "./timers.ts";
+import { rebuildWaits } from "./waits.ts";
 
 const RECOVER_LIMIT_MS = 10_000;
 const TOMBSTONE_MS = 86_400_000;
@@ -37,6 +38,7 @@ export async function restore(core: Core, heap: TimerHeap): Promise<void> {
   const { actors, parts } = await readNewest(core);
   for (const { head, body } of actors) revive(core, head, body, parts);
   for (const actor of core.actors.values()) rebuildWatches(core, actor);
+  rebuildWaits(core);
   const answers = await askDrivers(core);
   // Fences first: what is below one is taken back, not performed again.
   for (const actor of [...core.actors.values()]) {
@@ -127,6 +129,8 @@ function revive(core: Core, head: ActorHead, body: ActorBody, parts: Map<string,
   }
   if (head.timers.length > 0) actor.timers = new Map(head.timers.map((timer) => [timer.id, timer]));
   if (head.watches.length > 0) actor.watching = new Map(head.watches);
+  if (head.waits.length > 0) actor.waits = new Map(head.waits.map((wait) => [wait.name, wait]));
+  actor.line ??= head.line;
   actor.ending = head.ending;
   actor.parked = head.parked;
   actor.fence = head.fence ? { ...head.fence, left: 0 } : null;

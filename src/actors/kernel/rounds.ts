@@ -25,12 +25,14 @@ import {
   makeReady,
   markDirty,
   nextId,
+  parkedAbove,
   pushMail,
 } from "./core.ts";
-import { chartEnded, crashed, liftIfThrough, parkedAbove, tryDown } from "./ending.ts";
+import { chartEnded, crashed, liftIfThrough, tryDown } from "./ending.ts";
 import { stateName } from "./chart.ts";
 import { partRow } from "./rows.ts";
 import type { TimerHeap } from "./timers.ts";
+import { answer } from "./waits.ts";
 
 const TURN_LENGTH = 32;
 const ROUND_STEPS = 2000;
@@ -194,7 +196,7 @@ function handle(core: Core, heap: TimerHeap, actor: Actor, mail: Mail): void {
     return;
   }
   const fenced = fenceOf(actor) !== null;
-  if (fenced && !(mail.class === "outcome" || mail.class === "down" || mail.class === "stop")) {
+  if (fenced && !PASSES.has(mail.class)) {
     core.counters.refusedBelowFence += 1;
     refuseToken(core, actor, mail);
     tryDown(core, actor);
@@ -206,10 +208,18 @@ function handle(core: Core, heap: TimerHeap, actor: Actor, mail: Mail): void {
   }
   // What still comes is said at the last moment; what is not among it never comes, however many crashes swallowed it.
   if (mail.class === "resumed")
-    mail.event = { ...mail.event, pending: [...(actor.pending?.keys() ?? [])], timers: [...(actor.timers?.keys() ?? [])] };
+    mail.event = {
+      ...mail.event,
+      pending: [...(actor.pending?.keys() ?? [])],
+      timers: [...(actor.timers?.keys() ?? [])],
+      waits: [...(actor.waits?.keys() ?? [])],
+    };
   step(core, heap, actor, mail);
   if (actor.stopTold) tryDown(core, actor);
 }
+
+/** Below a fence an actor hears only these (design §9). */
+const PASSES: ReadonlySet<Mail["class"]> = new Set(["outcome", "down", "answer", "stop"]);
 
 /** Only what actors tell each other can run away; however busy an actor is with the outside, each cause counts by itself. */
 function isRunaway(core: Core, actor: Actor, cause: EventId): boolean {
@@ -283,7 +293,8 @@ function foldParts(core: Core, actor: Actor, snapshot: AnyMachineSnapshot): void
 }
 
 function refuseToken(core: Core, actor: Actor, mail: Mail): void {
+  const lost = actor.ending ? "gone" : fenceOf(actor) ? "stopped" : "deaf";
   if (mail.token !== undefined)
-    answerDoor(core, mail.token, { error: new SomoraError("ACTOR_UNKNOWN", `${actor.address} cannot take "${mail.event.type}" now.`) });
+    answer(core, mail.token, { lost, error: new SomoraError("ACTOR_UNKNOWN", `${actor.address} cannot take "${mail.event.type}" now.`) });
   else if (mail.class === "message") deadLetter(core, actor.address, mail.event.type, mail.from);
 }

@@ -7,7 +7,7 @@ import type { Address, Birth } from "../../protocol/ids.ts";
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { LogRow } from "../../ports/journal.port.ts";
 import { type StoredSnapshot, stateName } from "./chart.ts";
-import type { Actor, ActorStatus, CommittedView, Fence, Mail, Pending, StoryEntry, TimerState, Tombstone } from "./core.ts";
+import type { Actor, ActorStatus, CommittedView, Fence, Mail, Pending, StoryEntry, TimerState, Tombstone, Wait } from "./core.ts";
 
 export interface ActorHead {
   address: Address;
@@ -25,6 +25,9 @@ export interface ActorHead {
   ending: boolean;
   crash: { code: string; message: string; event?: string } | null;
   watches: [Address, Birth][];
+  waits: Wait[];
+  /** Of one that has no line above it: the line of its spawner. */
+  line: Address | null;
   timers: TimerState[];
   crashes: number[];
   restarts: number;
@@ -44,6 +47,8 @@ type Resting =
   | "ending"
   | "crash"
   | "watches"
+  | "waits"
+  | "line"
   | "timers"
   | "crashes"
   | "restarts"
@@ -103,6 +108,8 @@ function slimHead(actor: Actor, status: ActorStatus, at: number, state: string):
   if (actor.parked !== null) head.parked = actor.parked;
   if (actor.ending) head.ending = true;
   if (actor.watching && actor.watching.size > 0) head.watches = [...actor.watching];
+  if (actor.waits && actor.waits.size > 0) head.waits = [...actor.waits.values()];
+  if (actor.line !== null && actor.spec.line !== true && actor.parent?.line !== actor.line) head.line = actor.line;
   if (actor.timers && actor.timers.size > 0) head.timers = [...actor.timers.values()];
   if (actor.crashes.length > 0) head.crashes = actor.crashes;
   if (actor.lost.length > 0) head.lost = actor.lost;
@@ -117,6 +124,8 @@ const atRest = (): Pick<ActorHead, Resting> => ({
   ending: false,
   crash: null,
   watches: [],
+  waits: [],
+  line: null,
   timers: [],
   crashes: [],
   restarts: 0,
@@ -170,10 +179,14 @@ export function partRow(actor: Actor, collection: string, entry: string, value: 
   };
 }
 
+const NO_WAITS: readonly Wait[] = [];
+
 export function committedView(actor: Actor, state: string, status: ActorStatus): CommittedView {
   const described = actor.snapshot
     ? actor.chart.definition.describe?.(actor.snapshot.context as Record<string, unknown>, state)
     : undefined;
+  const waits = actor.waits ? [...actor.waits.values()] : NO_WAITS;
+  const blocking = waits.find((wait) => wait.on !== null);
   let nextTimer: CommittedView["nextTimer"] = null;
   for (const timer of actor.timers?.values() ?? []) if (!nextTimer || timer.due < nextTimer.at) nextTimer = { id: timer.id, at: timer.due };
   return {
@@ -181,7 +194,8 @@ export function committedView(actor: Actor, state: string, status: ActorStatus):
     status,
     since: actor.stateSince,
     detail: described?.detail ?? {},
-    waitingFor: described?.waitingFor ?? null,
+    waitingFor: described?.waitingFor ?? (blocking ? { what: `${blocking.why} (${blocking.on})`, since: blocking.since } : null),
+    waits,
     pending: actor.pending
       ? [...actor.pending.values()]
           .filter((each) => !each.settled)

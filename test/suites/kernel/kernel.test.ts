@@ -53,6 +53,37 @@ describe("a parent", () => {
   });
 });
 
+describe("an address", () => {
+  it("left and taken again in one commit belongs to the new life after a restart", async () => {
+    const world = await withChild();
+    await world.ask(A, { type: "child", name: "c", spec: "transient" });
+    // The stop ends the child; what waited for /a then makes another one in its place, in the same commit.
+    void world.kernel.stop(A as never, { by: "user" });
+    world.kernel.tell(A as never, { type: "child", name: "c", spec: "keeper" });
+    await world.time.settle();
+    const birth = world.kernel.committed("/a/c" as never)?.birth;
+    expect(birth).toBeDefined();
+    expect((await reopen(world)).kernel.committed("/a/c" as never)?.birth).toBe(birth);
+  });
+});
+
+describe("a stop of one that is at its end already", () => {
+  it("hastens that end and does not bring it back to idle: it goes down when its child's work lets go", async () => {
+    const world = await withChild();
+    world.hand.stubborn = true;
+    await world.ask(A, { type: "child", name: "c", spec: "keeper" });
+    await world.ask("/a/c", { type: "work" });
+    world.kernel.tell(A as never, { type: "finish" });
+    await world.time.settle();
+    void world.kernel.stop(A as never, { by: "user" });
+    await world.time.settle();
+    world.hand.started[0]?.end({ status: "aborted" });
+    await world.time.settle();
+    expect(world.kernel.has("/a/c" as never)).toBe(false);
+    expect(world.kernel.tombstone(A as never)?.reason).toEqual({ kind: "normal" });
+  });
+});
+
 describe("parts", () => {
   it("come back as they were, dropped ones stay dropped", async () => {
     const world = await withChild();
