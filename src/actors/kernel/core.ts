@@ -152,7 +152,7 @@ export interface Actor {
   watchers: Set<Actor> | null;
   /** Its questions and waits, by name. */
   waits: Map<string, Wait> | null;
-  /** Tokens of the questions and waits whose end is up to it. */
+  /** Tokens of the questions and waits that are put to it, or wait for its end. */
   askers: Set<Token> | null;
   /** The line its waits belong to; null: it has none above and none that spawned it, and is a node by itself. */
   line: Address | null;

@@ -117,14 +117,30 @@ export function withdrawAll(core: Core, actor: Actor, tellIt: boolean): void {
 export function endAskers(core: Core, actor: Actor, reason: UnansweredReason, heard = false): void {
   for (const token of [...(actor.askers ?? [])]) {
     if (heard && actor.mail.some((mail) => mail.token === token)) continue;
+    const standing = core.asks.get(token);
+    if (standing && standing.wait.to !== actor.address) {
+      if (!heard) loosen(core, standing);
+      continue;
+    }
     const open = close(core, token);
     if (open) tell(core, open, { type: "unanswered", reason });
   }
 }
 
+/** The one whose end was waited for is gone, the one asked is not: the question stands, nobody blocks on it any more. */
+function loosen(core: Core, standing: { actor: Actor; wait: Wait; edge: Edge | null }): void {
+  const { actor, wait: before, edge } = standing;
+  const after: Wait = { ...before, on: null };
+  if (edge) dropEdge(core, edge);
+  actor.waits?.set(after.name, after);
+  core.asks.set(after.token, { actor, wait: after, edge: null });
+  markDirty(core, actor);
+}
+
 /** It is parked: what it was asked ends for the askers; what it has heard of is withdrawn from it, the rest it never hears. */
 export function endAskersOfParked(core: Core, actor: Actor, message: string): void {
   for (const token of [...(actor.askers ?? [])]) {
+    if (core.asks.get(token)?.wait.to !== actor.address) continue;
     const open = close(core, token);
     if (!open) continue;
     if (open.wait.kind === "ask") takeBack(core, actor, open.actor.address, token);
@@ -139,6 +155,7 @@ export function rebuildWaits(core: Core): void {
       const target = core.actors.get(standing.to);
       const on = standing.on === null ? null : core.actors.get(standing.on);
       insert(core, actor, standing, on ? edgeOf(core, actor, standing, on) : null);
+      if (on) (on.askers ??= new Set()).add(standing.token);
       if (target) (target.askers ??= new Set()).add(standing.token);
       else answer(core, standing.token, { lost: "gone", error: new Error(`${standing.to} is gone.`) as SomoraError });
     }
@@ -208,6 +225,7 @@ function begin(core: Core, actor: Actor, standing: Wait, target: Actor, on: Acto
   actor.waits.set(standing.name, standing);
   insert(core, actor, standing, edge);
   (target.askers ??= new Set()).add(standing.token);
+  if (on) (on.askers ??= new Set()).add(standing.token);
   markDirty(core, actor);
   return true;
 }
@@ -228,12 +246,15 @@ function close(core: Core, token: Token): { actor: Actor; wait: Wait } | null {
   if (actor.waits?.get(standing.name) === standing) actor.waits.delete(standing.name);
   markDirty(core, actor);
   core.actors.get(standing.to)?.askers?.delete(token);
-  if (edge) {
-    edge.from.out.delete(edge);
-    edge.to.in -= 1;
-    for (const line of [edge.from, edge.to]) if (line.out.size === 0 && line.in === 0) core.lines.delete(line.address);
-  }
+  if (standing.on !== null) core.actors.get(standing.on)?.askers?.delete(token);
+  if (edge) dropEdge(core, edge);
   return open;
+}
+
+function dropEdge(core: Core, edge: Edge): void {
+  edge.from.out.delete(edge);
+  edge.to.in -= 1;
+  for (const line of [edge.from, edge.to]) if (line.out.size === 0 && line.in === 0) core.lines.delete(line.address);
 }
 
 function withdraw(core: Core, actor: Actor, standing: Wait): void {

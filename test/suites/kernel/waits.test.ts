@@ -265,6 +265,15 @@ describe("lines", () => {
     await ask(world, "/c", "/a");
     expect((await world.state("/c")).ends).toMatchObject([{ end: "refused" }]);
   });
+  it("the question stands without an edge when the one waited for goes, and the one asked does not", async () => {
+    const world = await withLines("ab");
+    await world.ask("/", { type: "child", name: "c", spec: "transient" });
+    await ask(world, "/a", "/b", { on: "/c" });
+    world.kernel.tell("/c" as never, { type: "finish" });
+    await world.time.settle();
+    expect(lines(world)).toEqual(["/a -"]);
+    expect(lines(await reopen(world))).toEqual(["/a -"]);
+  });
   it("a wait without a message ends with its unwait, or with the end of what it waits for", async () => {
     const world = await openWorld();
     await world.ask("/", { type: "child", name: "a", spec: "line" });
