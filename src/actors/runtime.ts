@@ -30,6 +30,7 @@ import { PayloadTexts } from "./payload-texts.ts";
 import { restoredRefs } from "./restored-refs.ts";
 import type { RuntimeParts } from "./runtime-parts.ts";
 import { SessionViews } from "./session-views.ts";
+import { fitSlots } from "./slots.ts";
 import { SpentToday } from "./spent-today.ts";
 import { charts, root, specs } from "./tree.ts";
 import { TurnIndex } from "./turn-index.ts";
@@ -179,6 +180,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     for (const address of [...kernel.addresses(agentAddress("").slice(0, -1) as never)]) {
       if (kernel.committed(address)?.kind === "agent" && !present.has(placeOf(address).agent ?? "")) kernel.park(address, FOLDER_GONE);
     }
+    await fitSlots(kernel, settings, present).catch((error: unknown) =>
+      options.log("error", `slots could not be brought up to date: ${error instanceof Error ? error.message : String(error)}`),
+    );
     watching.agentsChanged(new Set([...present, ...kernelAgents(kernel)]));
   }
 

@@ -6,8 +6,12 @@ import {
   agentMachine,
   type AgentContext,
   endOf,
+  freeSlots,
+  poolMachine,
+  type PoolContext,
   sessionMachine,
   type SessionContext,
+  slotHolders,
   supervisorMachine,
   turnMachine,
   type TurnContext,
@@ -21,6 +25,8 @@ export const specs: Readonly<Record<string, ChildSpec>> = {
   /** Fixed supervisors: never stopped by hand. */
   fixed: { restart: "permanent", shutdown: "infinity", identity: "keep", past: "park", ...budget },
   agent: { restart: "permanent", shutdown: "infinity", identity: "keep", past: "park", ...budget, shard: "self" },
+  /** Slots, of a persona or of the process. */
+  pool: { restart: "permanent", shutdown: "infinity", identity: "keep", past: "park", ...budget },
   session: { restart: "permanent", shutdown: "infinity", identity: "keep", past: "park", ...budget, line: true },
   /** Its engine request ends within milliseconds of an abort; past this it is lost. */
   turn: { restart: "transient", shutdown: 10_000, identity: "keep", past: "fail", ...budget },
@@ -45,6 +51,14 @@ export const charts: readonly ChartDefinition[] = [
       detail: { agent: (context as unknown as AgentContext).agent, sessions: (context as unknown as AgentContext).sessions.size },
     }),
   },
+  {
+    name: "pool",
+    version: 1,
+    machine: poolMachine,
+    ignore: ["stopped"],
+    holders: (context) => slotHolders(context as unknown as PoolContext),
+    describe: describePool,
+  },
   { name: "session", version: 1, machine: sessionMachine, describe: describeSession },
   {
     name: "turn",
@@ -63,6 +77,11 @@ export const charts: readonly ChartDefinition[] = [
     lastWords: (context) => callOutput(context as unknown as CallContext) as never,
   },
 ];
+
+function describePool(context: Record<string, unknown>): { detail: JsonObject } {
+  const pool = context as unknown as PoolContext;
+  return { detail: { cap: pool.cap, used: pool.holders.size, free: freeSlots(pool), waiting: pool.waiters.size } };
+}
 
 function describeSession(context: Record<string, unknown>): { detail: JsonObject } {
   const { title, queue, steers, running, held, lastAt, createdAt, cwd, model } = context as unknown as SessionContext;

@@ -213,6 +213,10 @@ class HomeSettings implements Settings {
     return this.#config.budget;
   }
 
+  slots(): { perAgent: number; total: number } {
+    return { perAgent: this.#config.agents.maxSubagents, total: this.#config.agents.maxSubagentsTotal };
+  }
+
   engineWatchdog(): { openaiCompatibleIdleMs: number } {
     return this.#config.engineWatchdog;
   }

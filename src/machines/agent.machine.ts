@@ -22,11 +22,14 @@ export interface AgentContext {
   agent: string;
   address: Address;
   sessions: Parts<SessionEntry>;
+  /** Its pool of slots was started. */
+  slots: boolean;
 }
 
 type AgentEvent =
   | (Delivered & { type: "session.create"; slug: string; cwd: string | null })
   | (Delivered & { type: "session.delete"; slug: string })
+  | (Delivered & { type: "slots.start"; cap: number })
   | (OutcomeFields & { type: "erase.*" })
   | (Delivered & { type: "erase.again"; slug: string })
   | DownEvent
@@ -61,6 +64,7 @@ export const agentMachine = setup({
     agent: input.agent,
     address: input.address,
     sessions: Parts.empty<SessionEntry>().put("main", { createdAt: input.at, removing: null, going: false }),
+    slots: false,
   }),
   initial: "serving",
   entry: decide<AgentContext, { input: { agent: string; at: number } }>((context, { input }) => ({
@@ -90,6 +94,15 @@ export const agentMachine = setup({
               effects: [spawnSession(context, slug, cwd, at), { type: "reply", params: { token, value: { slug, createdAt: at } } }],
             };
           }),
+        },
+        "slots.start": {
+          actions: decide<AgentContext, AgentEvent & { type: "slots.start"; token: Token }>(({ slots }, { cap, token }) => ({
+            set: { slots: true },
+            effects: [
+              ...(slots ? [] : [{ type: "spawn" as const, params: { name: "slots", chart: "pool", spec: "pool", input: { cap } } }]),
+              { type: "reply", params: { token, value: null } },
+            ],
+          })),
         },
         "session.delete": {
           actions: decide<AgentContext, AgentEvent & { type: "session.delete"; token: Token }>((context, { slug, token }) => {

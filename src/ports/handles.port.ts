@@ -3,6 +3,7 @@
  * rejects with SomoraError for what is refused; anything else is a fault of ours (INTERNAL).
  */
 import type { ActorView, StoryStep } from "../protocol/actor-view.ts";
+import type { PoolView, WaitView } from "../protocol/waits.ts";
 import type { AgentLine, ServerLine } from "../protocol/frames.ts";
 import type { HistoryRow } from "../protocol/history.ts";
 import type { Json, JsonObject } from "../protocol/json.ts";
@@ -81,6 +82,9 @@ export interface StopAnswer {
 
 export interface ActorsHandle {
   list(under?: string): ActorView[];
+  /** The wait graph, and who in it is stuck. */
+  waits(): WaitView[];
+  slots(): PoolView[];
   get(
     address: string,
   ): { actor: ActorView; context: Json; watches: string[]; watchers: string[]; timers: { id: string; at: number }[]; queue: number } | null;

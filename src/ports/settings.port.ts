@@ -58,6 +58,8 @@ export interface SettingsPort {
   /** For each turn, and for all agents together in a day. */
   budget(): BudgetSettings;
   engineWatchdog(): { openaiCompatibleIdleMs: number };
+  /** Sub-agents at work at once: of one agent, and on the whole server. */
+  slots(): { perAgent: number; total: number };
   store(): { keepStoryDays: number };
   onChange(listener: (what: { agents: string[]; config: boolean }) => void): () => void;
 }

@@ -167,6 +167,8 @@ export function fakeHouse(): FakeHouse {
     },
     actors: {
       list: (under) => [...actors.values()].filter((actor) => under === undefined || under === "/" || actor.address.startsWith(under)),
+      waits: () => [],
+      slots: () => [],
       get: (address) => {
         const actor = actors.get(address);
         return actor ? { actor, context: {}, watches: [], watchers: [], timers: [], queue: 0 } : null;

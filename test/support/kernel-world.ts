@@ -96,7 +96,7 @@ const toyMachine = setup({
                 name: String(event["name"]),
                 chart: String(event["chart"] ?? "toy"),
                 spec: String(event["spec"]),
-                input: {},
+                input: (event["input"] ?? {}) as never,
                 watch: event["watch"] !== false,
               }),
             },
@@ -160,7 +160,7 @@ const toyMachine = setup({
               params: ({ event }) => ({
                 name: String(event["name"]),
                 to: event["to"] as Address,
-                event: { type: String(event["question"] ?? "question") },
+                event: { ...(event["with"] as object | undefined), type: String(event["question"] ?? "question") },
                 why: String(event["why"] ?? "an answer"),
                 ...(event["on"] === undefined ? {} : { on: event["on"] as Address | null }),
               }),

@@ -400,6 +400,7 @@ function settingsOf(agents: Set<string>, options: RuntimeWorldOptions): Settings
     resolveModel: (ref) => (ref === model.ref ? model : null),
     server: () => ({ drainMs: 10_000, resumeAfterRestart: options.resumeAfterRestart ?? "all" }),
     budget: () => ({ perTurnUsd: null, perDayUsd: null, ...options.budget }),
+    slots: () => ({ perAgent: 4, total: 16 }),
     engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }),
     store: () => ({ keepStoryDays: 7 }),
     onChange: () => () => {},

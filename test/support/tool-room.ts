@@ -118,6 +118,7 @@ function settingsOf(home: string, cwd: string, agents: Record<string, TestAgent>
     resolveModel: () => null,
     server: () => ({ drainMs: 10_000, resumeAfterRestart: "all" }),
     budget: () => ({ perTurnUsd: null, perDayUsd: null }),
+    slots: () => ({ perAgent: 4, total: 16 }),
     engineWatchdog: () => ({ openaiCompatibleIdleMs: 60_000 }),
     store: () => ({ keepStoryDays: 7 }),
     onChange: () => () => {},

@@ -1,10 +1,11 @@
 /** Actors: the living tree, one actor, its story, stop and resume. */
 import type { ActorView, StoryStep } from "../../protocol/actor-view.ts";
-import type { SessionContext } from "../../machines/index.ts";
+import { freeSlots, type PoolContext, type SessionContext } from "../../machines/index.ts";
 import { SomoraError } from "../../protocol/errors.ts";
 import { type Address, placeOf, ROOT } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { Parts } from "../../protocol/parts.ts";
+import type { PoolView } from "../../protocol/waits.ts";
 import type { ActorsHandle } from "../../ports/handles.port.ts";
 import { type ActorBody, readHead } from "../kernel/rows.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
@@ -36,6 +37,20 @@ export function actorView(parts: RuntimeParts, address: Address): ActorView | nu
     ...(committed.parkedReason === null ? {} : { parkedReason: committed.parkedReason }),
     ...(committed.booked ? { costUsd: committed.costUsd } : {}),
     ...(committed.nextTimer === null ? {} : { nextTimer: committed.nextTimer }),
+  };
+}
+
+function poolView({ kernel }: RuntimeParts, address: Address): PoolView | null {
+  if (kernel.committed(address)?.kind !== "pool") return null;
+  const pool = kernel.context(address) as unknown as PoolContext;
+  const waiting = [...pool.waiters.entries()].sort(([, a], [, b]) => a.n - b.n);
+  return {
+    address,
+    cap: pool.cap,
+    used: pool.holders.size,
+    free: freeSlots(pool),
+    holders: [...pool.holders.entries()].map(([holder, { since }]) => ({ address: holder as Address, since })),
+    waiting: waiting.map(([, waiter], index) => ({ address: waiter.address, since: waiter.since, position: index + 1 })),
   };
 }
 
@@ -71,6 +86,8 @@ export function actorsHandle(parts: RuntimeParts): ActorsHandle {
       if (scope === ROOT) views.push(...lostViews(parts));
       return views;
     },
+    waits: () => kernel.waits(),
+    slots: () => [...kernel.addresses()].flatMap((address) => poolView(parts, address) ?? []),
     get(address) {
       const actor = actorView(parts, address as Address);
       const relations = kernel.relations(address as Address);

@@ -29,6 +29,22 @@ export const actorRoutes: readonly Route[] = [
   }),
   route({
     method: "GET",
+    path: "/waits",
+    summary: "Who waits for whom: every question and wait between actors, and which of them nothing can end.",
+    query: {},
+    answers: "200 `{waits}`",
+    run: (_, { handles }) => ok({ waits: handles.actors.waits() }),
+  }),
+  route({
+    method: "GET",
+    path: "/slots",
+    summary: "The pools of slots: cap, who holds one, who waits for one.",
+    query: {},
+    answers: "200 `{pools}`",
+    run: (_, { handles }) => ok({ pools: handles.actors.slots() }),
+  }),
+  route({
+    method: "GET",
     path: "/story",
     summary: "What an actor did: its rows over time.",
     query: { address: addressField, limit: numberField(1, 1_000).default(200) },
