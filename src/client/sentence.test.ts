@@ -199,7 +199,13 @@ const TABLE: [string, Seen, string, string, string][] = [
     "Waits for you for 5 s: may it run csvcut?",
   ],
   ["tree: stopping", actor({ status: "stopping" }), "stopping", "run", "Stopping: what hangs on it ends first."],
-  ["tree: parked", actor({ status: "parked", parkedReason: "folder gone" }), "parked", "you", "Parked: folder gone. Resume or stop it."],
+  [
+    "tree: parked",
+    actor({ status: "parked", parkedReason: "folder gone" }),
+    "parked",
+    "you",
+    "Parked: folder gone. Put it back and it goes on.",
+  ],
   [
     "no connection, it worked",
     { ...running({ blocks: [block("text")] }), frozenAt: at(14, 3) },

@@ -26,7 +26,10 @@ export function sentenceOf(seen: Seen): Saying {
 function liveSentence({ actor, session, now, stopping }: Seen): Saying {
   const parked = session?.parked ?? actor?.parkedReason ?? null;
   if (parked !== null || actor?.status === "parked")
-    return saying("parked", `Parked: ${endless(parked ?? "it crashed too often")}. Resume or stop it.`);
+    return saying(
+      "parked",
+      `Parked: ${endless(parked ?? "it crashed too often")}. ${parked === "folder gone" ? "Put it back and it goes on." : "Resume or stop it."}`,
+    );
   if (stopping === true || actor?.status === "stopping") return saying("stopping", "Stopping: what hangs on it ends first.");
   if (session !== null && session !== undefined) {
     if (session.active !== null) return ofTurn(session.active, session, now);
