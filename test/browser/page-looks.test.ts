@@ -112,6 +112,20 @@ describe.skipIf(whyNoBrowser !== null)(whyNoBrowser === null ? "the page" : `the
   );
 });
 
+describe.skipIf(whyNoBrowser !== null)(
+  whyNoBrowser === null ? "the tree on its own, on a phone" : `the tree on its own, on a phone (skipped: ${whyNoBrowser})`,
+  () => {
+    it("shows its filters below the truth line, not under it", async () => {
+      const page = await states["the tree on its own"]?.({ viewport: PHONE, colorScheme: "light" });
+      if (page === undefined) throw new Error("no such state");
+      pages.push(page);
+      const line = await page.locator("footer[aria-label='Truth line']").boundingBox();
+      const filters = await page.locator("[role=group][aria-label='Whose move']").boundingBox();
+      expect(filters?.y).toBeGreaterThanOrEqual((line?.y ?? Infinity) + (line?.height ?? 0) - 1);
+    });
+  },
+);
+
 async function looksRight(page: Page): Promise<void> {
   await page.waitForTimeout(400); // drawers and fonts come to rest
   expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
