@@ -126,6 +126,26 @@ describe.skipIf(whyNoBrowser !== null)(
   },
 );
 
+describe.skipIf(whyNoBrowser !== null)(
+  whyNoBrowser === null ? "a table wider than the page" : `a table wider than the page (skipped: ${whyNoBrowser})`,
+  () => {
+    it("can be scrolled in its own box, on a phone and on a desktop", async () => {
+      const page = await talk((await on(true)).base, "marlow", { viewport: DESKTOP, colorScheme: "light" });
+      pages.push(page);
+      await say(page, "wide table");
+      await settled(page);
+      for (const size of [DESKTOP, PHONE]) {
+        await page.setViewportSize(size);
+        const [shown, whole, lane] = await page
+          .locator("main [role=region][aria-label=Table]")
+          .evaluate((box) => [box.clientWidth, box.scrollWidth, (box.closest(".prose") as HTMLElement).clientWidth] as const);
+        expect(shown).toBeLessThanOrEqual(lane);
+        expect(whole).toBeGreaterThan(shown);
+      }
+    });
+  },
+);
+
 async function looksRight(page: Page): Promise<void> {
   await page.waitForTimeout(400); // drawers and fonts come to rest
   expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);
