@@ -12,6 +12,7 @@ import type { Journal } from "../ports/journal.port.ts";
 import type { SettingsPort } from "../ports/settings.port.ts";
 import type { ToolRoom } from "../ports/tools.port.ts";
 import { Conversations } from "./conversations.ts";
+import { FOLDER_GONE } from "./folder-gone.ts";
 import { engineDriver, type PrepareHistory } from "./drivers/engine.driver.ts";
 import { eraseDriver } from "./drivers/erase.driver.ts";
 import { prepareDriver } from "./drivers/prepare.driver.ts";
@@ -212,8 +213,6 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     close: () => kernel.close(),
   };
 }
-
-const FOLDER_GONE = "folder gone";
 
 function replaced<Item extends { name: string }>(own: readonly Item[], others: readonly Item[] = []): Item[] {
   const by = new Map(own.map((item) => [item.name, item]));

@@ -84,8 +84,8 @@ function describePool(context: Record<string, unknown>): { detail: JsonObject } 
 }
 
 function describeSession(context: Record<string, unknown>): { detail: JsonObject } {
-  const { title, queue, steers, running, held, lastAt, createdAt, cwd, model } = context as unknown as SessionContext;
-  return { detail: { title, queued: queue.size, steers: steers.size, running, held, lastAt, createdAt, cwd, model } };
+  const { title, queue, steers, running, held, lastAt, lastEnd = null, createdAt, cwd, model } = context as unknown as SessionContext;
+  return { detail: { title, queued: queue.size, steers: steers.size, running, held, lastAt, lastEnd, createdAt, cwd, model } };
 }
 
 function describeTurn(

@@ -43,6 +43,8 @@ const actor = (more: Partial<ActorView>): Seen => ({
   now: NOW,
 });
 type End = Extract<HistoryRow, { kind: "turn_end" }>["data"];
+/** What the tree tells of a session that nobody has open. */
+const restingSession = (detail: ActorView["detail"]): Seen => actor({ since: at(13, 20), detail });
 const ended = (data: Partial<End>): Seen =>
   view({
     rows: [
@@ -143,6 +145,30 @@ const TABLE: [string, Seen, string, string, string][] = [
     "Idle since 13:20, nothing waits. Last turn: cancelled.",
   ],
   ["tree: idle", actor({ since: at(13, 20) }), "idle", "none", "Idle since 13:20, nothing waits."],
+  [
+    "tree: a session whose last turn failed",
+    restingSession({
+      lastEnd: { outcome: "failed", outcomeReason: null, error: { code: "PROVIDER_FAILED", message: "it said 500." }, rounds: 1 },
+    }),
+    "failed",
+    "bad",
+    "Failed: it said 500.",
+  ],
+  [
+    "tree: a session whose answer broke off",
+    restingSession({ lastEnd: { outcome: "partial", outcomeReason: "cut", error: null, rounds: 1 } }),
+    "cut",
+    "you",
+    "The answer broke off; what had come is kept.",
+  ],
+  [
+    "tree: a session at rest after an answer",
+    restingSession({ lastEnd: { outcome: "completed", outcomeReason: null, error: null, rounds: 1 } }),
+    "idle",
+    "none",
+    "Idle since 13:20, nothing waits. Last turn: done.",
+  ],
+  ["tree: a held queue", restingSession({ held: true, queued: 2 }), "held", "you", "Held: 2 messages wait until you release them."],
   ["tree: a call", actor({ kind: "call", state: "running", detail: { tool: "exec" } }), "tool", "run", "exec runs for 1 min 12 s."],
   [
     "tree: a turn asks its model",
@@ -173,7 +199,13 @@ const TABLE: [string, Seen, string, string, string][] = [
     "Waits for you for 5 s: may it run csvcut?",
   ],
   ["tree: stopping", actor({ status: "stopping" }), "stopping", "run", "Stopping: what hangs on it ends first."],
-  ["tree: parked", actor({ status: "parked", parkedReason: "folder gone" }), "parked", "you", "Parked: folder gone. Resume or stop it."],
+  [
+    "tree: parked",
+    actor({ status: "parked", parkedReason: "folder gone" }),
+    "parked",
+    "you",
+    "Parked: folder gone. Put it back and it goes on.",
+  ],
   [
     "no connection, it worked",
     { ...running({ blocks: [block("text")] }), frozenAt: at(14, 3) },

@@ -26,7 +26,10 @@ export function sentenceOf(seen: Seen): Saying {
 function liveSentence({ actor, session, now, stopping }: Seen): Saying {
   const parked = session?.parked ?? actor?.parkedReason ?? null;
   if (parked !== null || actor?.status === "parked")
-    return saying("parked", `Parked: ${endless(parked ?? "it crashed too often")}. Resume or stop it.`);
+    return saying(
+      "parked",
+      `Parked: ${endless(parked ?? "it crashed too often")}. ${parked === "folder gone" ? "Put it back and it goes on." : "Resume or stop it."}`,
+    );
   if (stopping === true || actor?.status === "stopping") return saying("stopping", "Stopping: what hangs on it ends first.");
   if (session !== null && session !== undefined) {
     if (session.active !== null) return ofTurn(session.active, session, now);
@@ -64,8 +67,15 @@ function ofTurn(turn: ActiveTurn, session: SessionView, now: number): Saying {
 }
 
 function ofRest(session: SessionView, actor: ActorView | null | undefined, now: number): Saying {
-  const waiting = session.queue.length;
-  if (session.held)
+  const rest = restOf({ waiting: session.queue.length, held: session.held, end: lastEnd(session.rows) }, now);
+  if (rest !== null) return rest;
+  const since = actor?.since === undefined ? "" : ` since ${atTime(actor.since, now)}`;
+  return saying("idle", `Idle${since}. Nothing runs and nothing waits; ${session.agent} starts when you write.`);
+}
+
+/** A session without a running turn, whoever tells of it. Null: nothing was ever said in it. */
+function restOf({ waiting, held, end }: { waiting: number; held: boolean; end: EndOfTurn | null }, now: number): Saying | null {
+  if (held)
     return saying(
       "held",
       waiting === 0
@@ -76,25 +86,25 @@ function ofRest(session: SessionView, actor: ActorView | null | undefined, now: 
     return saying("queued", `${count(waiting, "message")} ${waiting === 1 ? "waits" : "wait"}; the next one starts now.`, {
       word: `queued ${waiting}`,
     });
-  const end = lastEnd(session.rows);
-  if (end === null) {
-    const since = actor?.since === undefined ? "" : ` since ${atTime(actor.since, now)}`;
-    return saying("idle", `Idle${since}. Nothing runs and nothing waits; ${session.agent} starts when you write.`);
-  }
+  if (end === null) return null;
   const last = ofEnd(end, now);
   if (last.move !== "none") return last;
   return saying("idle", `Idle since ${atTime(end.at, now)}, nothing waits. Last turn: ${last.word}.`);
 }
 
 type EndRow = Extract<HistoryRow, { kind: "turn_end" }>;
+interface EndOfTurn {
+  at: number;
+  data: Pick<EndRow["data"], "outcome" | "outcomeReason" | "error" | "stopped" | "rounds">;
+}
 
-function lastEnd(rows: readonly HistoryRow[]): EndRow | null {
+function lastEnd(rows: readonly HistoryRow[]): EndOfTurn | null {
   const end = rows.findLast((row) => row.kind === "turn_end");
   return end?.kind === "turn_end" ? end : null;
 }
 
 /** How a turn ended, as its line under the answer says it. */
-export function ofEnd(row: EndRow, now: number): Saying {
+export function ofEnd(row: EndOfTurn, now: number): Saying {
   const { outcome, outcomeReason, error, stopped, rounds } = row.data;
   switch (outcome) {
     case "completed":
@@ -140,6 +150,10 @@ function ofActor(actor: ActorView, now: number): Saying {
     return saying("agent", `Waits for ${what} for ${waited}.`);
   }
   const mark = markOfState(actor);
+  if (actor.kind === "session" && mark === "idle") {
+    const rest = restOf(restInTree(actor), now);
+    if (rest !== null) return rest;
+  }
   const name = actor.kind === "call" ? (text(actor.detail["tool"]) ?? "The call") : null;
   switch (mark) {
     case "tool":
@@ -178,6 +192,26 @@ function ofActor(actor: ActorView, now: number): Saying {
     default:
       return saying("idle", `Idle since ${atTime(actor.since, now)}, nothing waits.`);
   }
+}
+
+/** What a session's actor keeps of its queue and of how its last turn ended (`SessionContext.lastEnd`). */
+function restInTree({ detail, since }: ActorView): { waiting: number; held: boolean; end: EndOfTurn | null } {
+  const last = (detail["lastEnd"] ?? null) as {
+    outcome: EndOfTurn["data"]["outcome"];
+    outcomeReason: string | null;
+    error: ErrorBody | null;
+    rounds: number;
+  } | null;
+  const end = last && {
+    at: since,
+    data: {
+      outcome: last.outcome,
+      rounds: last.rounds,
+      ...(last.outcomeReason === null ? {} : { outcomeReason: last.outcomeReason }),
+      ...(last.error === null ? {} : { error: last.error }),
+    },
+  };
+  return { waiting: Number(detail["queued"] ?? 0), held: detail["held"] === true, end };
 }
 
 const STATES: readonly [RegExp, MarkName][] = [

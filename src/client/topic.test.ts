@@ -42,6 +42,15 @@ describe("a topic at frame 1.5", () => {
     expect(topic.receive(frame("1.9", [9], "snapshot"))).toBe("applied");
     expect(topic.store.getSnapshot().view).toEqual([9]);
   });
+  it("shows nothing of what is gone, and takes one of the same name that begins with smaller numbers", () => {
+    const topic = topicAt("1.5");
+    topic.receive(frame("1.6", 6));
+    topic.refuse({ code: "TOPIC_UNKNOWN", message: "gone" });
+    expect(topic.store.getSnapshot()).toMatchObject({ view: null, seq: null, refused: { code: "TOPIC_UNKNOWN" } });
+    expect(topic.receive(frame("1.0", [], "snapshot"))).toBe("applied");
+    expect(topic.receive(frame("1.1", 1))).toBe("applied");
+    expect(topic.store.getSnapshot()).toMatchObject({ view: [1], refused: null });
+  });
   it("waits for the snapshot after it forgot where it stood, with the old view still readable", () => {
     const topic = topicAt("1.5");
     topic.receive(frame("1.6", 6));

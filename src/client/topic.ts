@@ -67,8 +67,10 @@ export class Topic<View> {
     this.store.update((state) => ({ ...state, seq: null }));
   }
 
+  /** There is no such topic, or no longer: nothing of it may be shown as if it were. One of the same name later begins anew. */
   refuse(error: { code: string; message: string }): void {
-    this.store.update((state) => ({ ...state, refused: error }));
+    this.#awaiting = true;
+    this.store.update((state) => ({ ...state, view: null, seq: null, refused: error }));
   }
 
   /** A change of ours that no frame tells, such as older pages put in front. */

@@ -50,6 +50,15 @@ describe("the living tree", () => {
     expect(roots[1]?.said).toMatchObject({ word: "parked", move: "you" });
     expect(countMoves(roots)).toEqual({ run: 1, wait: 0, you: 1, bad: 0 });
   });
+  it("shows a session whose last turn failed as failed, on its agent too and in the counts", () => {
+    const lastEnd = { outcome: "failed", outcomeReason: null, error: { code: "PROVIDER_FAILED", message: "500" }, rounds: 1 };
+    const roots = buildTree(
+      busy().map((one) => (one.address === "/agents/abe/sessions/main" ? { ...one, detail: { lastEnd } } : one)),
+      1000,
+    );
+    expect(roots[0]?.said).toMatchObject({ mark: "failed", word: "failed", move: "bad" });
+    expect(countMoves(roots)).toEqual({ run: 1, wait: 0, you: 0, bad: 1 });
+  });
   it("keeps a failed call from painting its session red", () => {
     const actors = busy().map((one) => (one.kind === "call" ? { ...one, state: "failed" } : one));
     expect(buildTree(actors, 1000)[1]?.said.move).toBe("run");

@@ -64,6 +64,21 @@ describe("connecting a model server", () => {
     expect(await readFile(settings.paths.config, "utf8")).toBe(before);
   });
 
+  it.each(["s3cret\nEVIL=1", "s3crét", "two words"])("refuses a key that no header can carry and does not repeat it: %j", async (key) => {
+    const settings = await settingsIn();
+    const refused = connectProvider(settings, fetch, { baseUrl: await modelServer(200, LIST), keyEnv: "MY_KEY", key });
+    await expect(refused).rejects.toMatchObject({ code: "PROVIDER_REFUSED_KEY", message: expect.not.stringContaining(key) as string });
+    expect(settings.provider("local")).toBeNull();
+  });
+
+  it("takes a key with white space around it as the key", async () => {
+    const settings = await settingsIn();
+    const seen: IncomingMessage[] = [];
+    await connectProvider(settings, fetch, { baseUrl: await modelServer(200, LIST, seen), keyEnv: "MY_KEY", key: " s3cret\n" });
+    expect(seen[0]?.headers.authorization).toBe("Bearer s3cret");
+    expect(await readFile(settings.paths.secrets, "utf8")).toMatch(/^MY_KEY=s3cret$/m);
+  });
+
   it("says when nobody answers, and when the agent is unknown", async () => {
     const settings = await settingsIn();
     await expect(connectProvider(settings, fetch, { baseUrl: "http://127.0.0.1:1/v1" })).rejects.toMatchObject({

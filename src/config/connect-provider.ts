@@ -23,7 +23,14 @@ export async function connectProvider(
   const { agent } = request;
   const baseUrl = request.baseUrl.replace(/\/+$/, "");
   const keyEnv = request.keyEnv ?? (request.key === undefined ? null : keyNameFor(baseUrl));
-  const key = request.key ?? (keyEnv === null ? null : settings.secret(keyEnv));
+  // White space around a key is a slip of copying.
+  const given = request.key?.trim();
+  const key = given ?? (keyEnv === null ? null : (settings.secret(keyEnv)?.trim() ?? null));
+  if (key !== null && /[^\x21-\x7e]/.test(key)) {
+    throw new SomoraError("PROVIDER_REFUSED_KEY", `The key for ${baseUrl} holds a character that no key has; nothing was sent.`, {
+      hint: "Copy it again: letters, digits and signs only, on one line.",
+    });
+  }
   if (agent !== undefined && settings.agent(agent) === null) {
     throw new SomoraError("AGENT_UNKNOWN", `No agent is called ${JSON.stringify(agent)}.`, {
       hint: `Known: ${settings.agents().join(", ") || "none"}.`,
@@ -46,7 +53,7 @@ export async function connectProvider(
       (other) => settings.provider(other) !== null,
     );
   const before = new Set(settings.models().map((model) => model.ref));
-  await settings.addProvider({ name, baseUrl, keyEnv, models, ...(request.key === undefined ? {} : { key: request.key }) });
+  await settings.addProvider({ name, baseUrl, keyEnv, models, ...(given === undefined ? {} : { key: given }) });
   const first = models[0] as string;
   if (agent !== undefined) await settings.setAgentModel(agent, `${name}/${first}`);
   const refs = models.map((id) => `${name}/${id}`).filter((ref) => !before.has(ref));

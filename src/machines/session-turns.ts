@@ -157,7 +157,13 @@ export function turnEnded(context: SessionContext, event: DownEvent): Decision<S
       effects.push(publish(context, "steer.applied", { steerId, appliedTo: "" }), queued(context, steerId, waiting as QueueItem, 0));
     }
   }
-  return { set: { running: null, turns, steers, queue, lastAt: event.at }, effects };
+  const lastEnd = {
+    outcome: verdict.outcome,
+    outcomeReason: verdict.outcomeReason,
+    error: verdict.error,
+    rounds: words?.rounds ?? 0,
+  };
+  return { set: { running: null, lastEnd, turns, steers, queue, lastAt: event.at }, effects };
 }
 
 interface Verdict {

@@ -32,6 +32,7 @@ export type TurnItem = {
   origin: Origin & JsonObject;
   preview: string;
 };
+export type LastEnd = { outcome: Outcome; outcomeReason: string | null; error: (ErrorBody & JsonObject) | null; rounds: number };
 export type KeyEntry = { digest: string; answer: JsonObject };
 /** A payload reference as plain JSON. */
 export type Ref = PayloadRef & JsonObject;
@@ -49,6 +50,8 @@ export interface SessionContext {
   held: boolean;
   order: number;
   running: string | null;
+  /** How the last turn ended. Absent in rows of sessions whose last turn is from before it was kept. */
+  lastEnd?: LastEnd | null;
   /** Calls run for a door, by their place below the session. */
   doorCalls: Parts<{ token: string }>;
   queue: Parts<QueueItem>;

@@ -39,6 +39,7 @@ export const sessionMachine = setup({
     held: false,
     order: 0,
     running: null,
+    lastEnd: null,
     doorCalls: Parts.empty<{ token: string }>(),
     queue: Parts.empty<QueueItem>(),
     steers: Parts.empty<SteerItem>(),

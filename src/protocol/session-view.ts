@@ -146,6 +146,17 @@ function addRow(view: SessionView, row: HistoryRow, fromBlock: boolean): Session
   return { ...view, active, rows: [...view.rows, added], oldestSeq: view.oldestSeq ?? row.seq };
 }
 
+/** A long queue moves up by one such frame for each entry: it is sorted only when the order changes. */
+function moved(queue: QueueEntry[], turnId: string, position: number): QueueEntry[] {
+  const at = queue.findIndex((entry) => entry.turnId === turnId);
+  const entry = queue[at];
+  if (entry === undefined || entry.position === position) return queue;
+  const next = queue.slice();
+  next[at] = { ...entry, position };
+  const inOrder = (queue[at - 1]?.position ?? position) <= position && position <= (queue[at + 1]?.position ?? position);
+  return inOrder ? next : next.sort((a, b) => a.position - b.position);
+}
+
 /** `at` is the frame's own time, for clocks on running things. */
 export function foldSession(view: SessionView, frame: SessionFrame, at: number): SessionView {
   switch (frame.type) {
@@ -160,12 +171,7 @@ export function foldSession(view: SessionView, frame: SessionFrame, at: number):
       };
     }
     case "turn.moved":
-      return {
-        ...view,
-        queue: view.queue
-          .map((entry) => (entry.turnId === frame.data.turnId ? { ...entry, position: frame.data.position } : entry))
-          .sort((a, b) => a.position - b.position),
-      };
+      return { ...view, queue: moved(view.queue, frame.data.turnId, frame.data.position) };
     case "turn.removed":
       return {
         ...view,

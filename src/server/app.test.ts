@@ -103,7 +103,7 @@ describe("sending", () => {
       `{"agent":"guide","text":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
       400,
       "BODY_NOT_JSON",
-      "JSON",
+      "nested too deeply",
     ],
     ["a text one over the limit", { agent: "guide", text: "x".repeat(262_145) }, 413, "TEXT_TOO_LONG", "262145"],
     ["a body over the limit", { agent: "guide", text: "x".repeat(BODY_LIMIT) }, 413, "BODY_TOO_LARGE", "1 MiB"],
@@ -114,6 +114,16 @@ describe("sending", () => {
     expect(answer.body.error?.message).toContain(words);
     expect(answer.body.error?.hint).toBeTruthy();
     expect(house.calls).toEqual([]);
+  });
+
+  it.each([
+    ["  ", null],
+    ["", null],
+    ["two\nlines\u202e and\tmore ", "two lines and more"],
+  ])("keeps a title to one readable line: %j is %j", async (title, kept) => {
+    const { ask, house } = world();
+    expect(await ask("PATCH", "/api/agents/guide/sessions/main", { title })).toMatchObject({ status: 200, body: { title: kept } });
+    expect(house.calls.at(-1)?.argument).toMatchObject({ agent: "guide", session: "main", title: kept });
   });
 
   it("takes a text of exactly the limit", async () => {

@@ -11,7 +11,7 @@ export async function readJson(request: Request): Promise<unknown> {
   try {
     return wellFormed(JSON.parse(text));
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = error instanceof RangeError ? "it is nested too deeply" : error instanceof Error ? error.message : String(error);
     throw new SomoraError("BODY_NOT_JSON", `The body is not JSON: ${words}.`, {
       hint: "Send one JSON object, with `content-type: application/json`.",
       cause: error,

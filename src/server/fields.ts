@@ -6,6 +6,12 @@ export const agentField = z.string().regex(AGENT_NAME, "an agent name: letters, 
 export const sessionField = z.string().regex(SESSION_SLUG, "a session slug: letters, digits, `_`, `-`");
 export const addressField = z.string().regex(/^\/(?:[^/]+(?:\/[^/]+)*)?$/, "an address such as `/agents/guide/sessions/main`");
 
+/** One line that can be read: control characters and those that turn the reading direction become spaces; nothing left is no title. */
+export const titleField = z
+  .string()
+  .max(300)
+  .transform((text) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\s]+/gu, " ").trim() || null);
+
 /** A whole number in a query. */
 export const numberField = (low: number, high: number) =>
   z

@@ -112,6 +112,40 @@ describe.skipIf(whyNoBrowser !== null)(whyNoBrowser === null ? "the page" : `the
   );
 });
 
+describe.skipIf(whyNoBrowser !== null)(
+  whyNoBrowser === null ? "the tree on its own, on a phone" : `the tree on its own, on a phone (skipped: ${whyNoBrowser})`,
+  () => {
+    it("shows its filters below the truth line, not under it", async () => {
+      const page = await states["the tree on its own"]?.({ viewport: PHONE, colorScheme: "light" });
+      if (page === undefined) throw new Error("no such state");
+      pages.push(page);
+      const line = await page.locator("footer[aria-label='Truth line']").boundingBox();
+      const filters = await page.locator("[role=group][aria-label='Whose move']").boundingBox();
+      expect(filters?.y).toBeGreaterThanOrEqual((line?.y ?? Infinity) + (line?.height ?? 0) - 1);
+    });
+  },
+);
+
+describe.skipIf(whyNoBrowser !== null)(
+  whyNoBrowser === null ? "a table wider than the page" : `a table wider than the page (skipped: ${whyNoBrowser})`,
+  () => {
+    it("can be scrolled in its own box, on a phone and on a desktop", async () => {
+      const page = await talk((await on(true)).base, "marlow", { viewport: DESKTOP, colorScheme: "light" });
+      pages.push(page);
+      await say(page, "wide table");
+      await settled(page);
+      for (const size of [DESKTOP, PHONE]) {
+        await page.setViewportSize(size);
+        const [shown, whole, lane] = await page
+          .locator("main [role=region][aria-label=Table]")
+          .evaluate((box) => [box.clientWidth, box.scrollWidth, (box.closest(".prose") as HTMLElement).clientWidth] as const);
+        expect(shown).toBeLessThanOrEqual(lane);
+        expect(whole).toBeGreaterThan(shown);
+      }
+    });
+  },
+);
+
 async function looksRight(page: Page): Promise<void> {
   await page.waitForTimeout(400); // drawers and fonts come to rest
   expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0);

@@ -36,6 +36,11 @@ export async function play(turn: Turn): Promise<Ending | void> {
     });
     return undefined;
   }
+  if (/^wide table/iu.test(text)) {
+    const columns = Array.from({ length: 14 }, (_, at) => `column${at}`);
+    await turn.say(`| ${columns.join(" | ")} |\n|${" --- |".repeat(14)}\n| ${columns.join(" | ")} |\n`, { pieces: 1, pause: 1 });
+    return undefined;
+  }
   if (/compare/iu.test(text)) {
     await turn.say("Two sources, one key; the ISBN is the only field both have. So I read both and compare by it.", {
       thinking: true,

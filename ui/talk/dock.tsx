@@ -105,6 +105,9 @@ export interface NextProps {
   onAgain: (clientKey: string) => void;
 }
 
+/** A queue of hundreds is drawn whole only when somebody asks for it. */
+const QUEUE_SHOWN = 30;
+
 export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAgain }: NextProps) {
   const [all, setAll] = useState(false);
   const own = unseen(outbox, view);
@@ -112,6 +115,8 @@ export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAg
   const total = view.queue.length + own.length;
   if (total === 0 && view.steers.length === 0) return null;
   const offset = view.active === null ? 1 : 0;
+  const shown = all ? view.queue : view.queue.slice(0, QUEUE_SHOWN);
+  const hidden = view.queue.length - shown.length;
   return (
     <Slot name="next">
       <ul
@@ -132,7 +137,7 @@ export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAg
             </button>
           </Row>
         ))}
-        {view.queue.map((entry, at) => (
+        {shown.map((entry, at) => (
           <Row
             key={entry.turnId}
             no={String(at + (view.active === null ? offset : 1))}
@@ -176,9 +181,10 @@ export function NextRows({ view, outbox, live, onTakeBack, onSteer, onDrop, onAg
             ) : null}
           </Row>
         ))}
-        <li className={all || total + view.steers.length < 2 ? "hidden" : "rail:hidden"}>
+        <li className={all || total + view.steers.length < 2 ? "hidden" : hidden > 0 ? "" : "rail:hidden"}>
           <button type="button" className="flex min-h-11 w-full items-center gap-1.5 text-ink-2" onClick={() => setAll(true)}>
-            {total + view.steers.length - 1} more
+            <span className="rail:hidden">{total + view.steers.length - 1} more</span>
+            <span className="max-rail:hidden">{hidden} more</span>
             <Icon name="down" />
           </button>
         </li>

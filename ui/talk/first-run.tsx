@@ -1,5 +1,6 @@
 /** An empty conversation: what lives here, a sentence to start with, and the one command that connects a real model. */
 import { useState } from "react";
+import { RequestFailed } from "../../src/client/index.ts";
 import type { AgentLine } from "../../src/protocol/frames.ts";
 import { CopyButton } from "../frame/copy.tsx";
 import { useAgents, useClient } from "../hooks/use-client.ts";
@@ -12,7 +13,7 @@ const STARTERS: Record<string, { about: string; action: string; text: string }> 
   tinker: { about: "Writes a file, mends a line of it and runs it, all for real.", action: "Do a small job", text: "Do a small job" },
   mishap: { about: "Fails, stalls and is cut off, so that you see what happens then.", action: "Break something", text: "Break something" },
 };
-const COMMAND = "node bin/somora.mjs model add http://127.0.0.1:11434/v1";
+const commandFor = (agent: string): string => `node bin/somora.mjs model add http://127.0.0.1:11434/v1 --agent ${agent}`;
 
 export function FirstRun({
   agent,
@@ -121,22 +122,24 @@ function Connect({ agent }: { agent: string }) {
     try {
       const added = await client.api.addProvider({ baseUrl: address.trim(), agent });
       const [ref] = added.refs;
-      if (ref === undefined) setSaid({ good: false, text: "The server is there, but it offers no model." });
+      if (ref === undefined)
+        setSaid({ good: true, text: `${added.provider} was connected already; ${agent} uses it from its next message on.` });
       else {
         const test = await client.api.testModel(ref);
         if (!test.ok) setSaid({ good: false, text: test.error?.message ?? "It did not answer." });
         else setSaid({ good: true, text: `${test.model ?? ref} answered in ${(test.ms / 1000).toFixed(1)} s.` });
       }
     } catch (error) {
-      setSaid({ good: false, text: error instanceof Error ? error.message : String(error) });
+      const hint = error instanceof RequestFailed && error.hint !== undefined ? ` ${error.hint}` : "";
+      setSaid({ good: false, text: `${error instanceof Error ? error.message : String(error)}${hint}` });
     }
     setBusy(false);
   };
   return (
     <>
       <div className="mt-3 flex items-center gap-2 rounded-2 border border-edge bg-raised py-1 pr-1.5 pl-3.5 font-mono text-small">
-        <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{COMMAND}</span>
-        <CopyButton text={() => COMMAND} what="command" />
+        <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{commandFor(agent)}</span>
+        <CopyButton text={() => commandFor(agent)} what="command" />
       </div>
       <form
         className="mt-2.5 flex gap-2 max-rail:flex-wrap"

@@ -87,7 +87,7 @@ function List({ list, joined }: { list: ListToken; joined: boolean }) {
 
 function Table({ head, rows }: { head: Cell[]; rows: readonly Cell[][] }) {
   return (
-    <div className="table quiet-scroll" tabIndex={0} role="region" aria-label="Table">
+    <div className="wide-table quiet-scroll" tabIndex={0} role="region" aria-label="Table">
       <table>
         <thead>
           <tr>

@@ -45,7 +45,15 @@ export function Talk({ agent, session, row }: { agent: string; session: string; 
 
 function Nowhere({ agent, session, known }: { agent: string; session: string; known: AgentLine | undefined }) {
   const client = useClient();
-  if (known === undefined) return <p>There is no agent {agent} here. The ones there are stand at the left.</p>;
+  if (known === undefined)
+    return (
+      <p>
+        There is no agent {agent} here.{" "}
+        <a className="link" href="#/">
+          See who is.
+        </a>
+      </p>
+    );
   return (
     <div>
       <p>

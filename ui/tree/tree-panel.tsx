@@ -34,6 +34,8 @@ export function TreePanel({
   const counts = countMoves(roots);
   const at = selected ?? session;
   const node = at === null ? null : findNode(roots, at);
+  // On the phone the truth line and the strips lie below the head of a place; in the drawer they do not.
+  const below = wide ? "max-rail:mb-[calc(var(--h-line)+var(--h-strips,0px))]" : "";
   const chips: [Filter, MarkName, string, number][] = [
     ["run", "working", "Working", counts.run],
     ["wait", "agent", "Waiting", counts.wait],
@@ -45,6 +47,7 @@ export function TreePanel({
       {frozenAt === null ? (
         <Head
           wide={wide}
+          className={below}
           find={() => {
             setFinding(!finding);
             setName("");
@@ -53,7 +56,7 @@ export function TreePanel({
           Living tree <span className="font-normal text-ink-3">{actors.length}</span>
         </Head>
       ) : (
-        <div className="hatched flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 text-small">
+        <div className={`hatched flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 text-small ${below}`}>
           <Icon name="clock" />
           <span className="min-w-0 flex-1 truncate">
             <b className="font-strong">As it was at {exactTime(frozenAt)}.</b> Clocks stand still.
@@ -118,9 +121,14 @@ export function TreePanel({
   );
 }
 
-function Head({ wide, find, children }: { wide: boolean; find: () => void; children: ReactNode }) {
+const HANDLE =
+  "max-rail:before:absolute max-rail:before:top-1.5 max-rail:before:left-1/2 max-rail:before:h-1 max-rail:before:w-9 max-rail:before:-translate-x-1/2 max-rail:before:rounded-full max-rail:before:bg-line-2";
+
+function Head({ wide, className, find, children }: { wide: boolean; className: string; find: () => void; children: ReactNode }) {
   return (
-    <div className="relative flex h-(--h-head) flex-none items-center gap-1 border-b border-line pr-2.5 pl-4 max-rail:before:absolute max-rail:before:top-1.5 max-rail:before:left-1/2 max-rail:before:h-1 max-rail:before:w-9 max-rail:before:-translate-x-1/2 max-rail:before:rounded-full max-rail:before:bg-line-2">
+    <div
+      className={`relative flex h-(--h-head) flex-none items-center gap-1 border-b border-line pr-2.5 pl-4 ${wide ? className : HANDLE}`}
+    >
       {wide ? (
         <a className="icon-btn rail:!hidden" href="#/" aria-label="Agents">
           <Icon name="left" />

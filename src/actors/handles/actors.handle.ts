@@ -2,11 +2,12 @@
 import type { ActorView, StoryStep } from "../../protocol/actor-view.ts";
 import { freeSlots, type PoolContext, type SessionContext } from "../../machines/index.ts";
 import { SomoraError } from "../../protocol/errors.ts";
-import { type Address, placeOf, ROOT } from "../../protocol/ids.ts";
+import { type Address, agentAddress, placeOf, ROOT, sessionAddress } from "../../protocol/ids.ts";
 import type { Json } from "../../protocol/json.ts";
 import { Parts } from "../../protocol/parts.ts";
 import type { PoolView } from "../../protocol/waits.ts";
 import type { ActorsHandle } from "../../ports/handles.port.ts";
+import { FOLDER_GONE, folderGone } from "../folder-gone.ts";
 import { type ActorBody, readHead } from "../kernel/rows.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
 
@@ -107,8 +108,7 @@ export function actorsHandle(parts: RuntimeParts): ActorsHandle {
     },
     async stop(address, reason) {
       const began = parts.clock.monotonic();
-      const session = kernel.context(address as Address) as unknown as Partial<SessionContext> | null;
-      const queued = session?.queue instanceof Parts ? session.queue.size : 0;
+      const { queued, running } = workUnder(parts, address as Address);
       const report = await parts.within(
         STOP_LIMIT_MS,
         kernel.stop(address as Address, { by: "user", ...(reason === undefined ? {} : { note: reason }) }),
@@ -127,16 +127,52 @@ export function actorsHandle(parts: RuntimeParts): ActorsHandle {
         stopped: report.lost.length === 0,
         actors: report.told,
         cancelledQueued: queued,
-        processes: report.lost.length,
+        processes: await endedProcesses(parts, running),
         ms,
         ...(report.lost.length > 0 ? { stuck: report.lost } : {}),
       };
     },
     async resume(address) {
+      const { agent } = placeOf(address as Address);
+      if (agent !== undefined && kernel.parkedReason(agentAddress(agent)) === FOLDER_GONE) throw folderGone(agent);
       if (!kernel.resume(address as Address))
         throw new SomoraError("NOT_PARKED", address === ROOT ? "No turns are held." : `${address} is not parked.`);
     },
   };
+}
+
+interface RunningTurn {
+  session: Address;
+  turnId: string;
+}
+
+/** What a stop of `scope` will cancel: the messages that wait in its sessions, and the turns that run there. */
+function workUnder({ kernel }: RuntimeParts, scope: Address): { queued: number; running: RunningTurn[] } {
+  let queued = 0;
+  const running: RunningTurn[] = [];
+  for (const address of kernel.addresses(scope)) {
+    const kind = kernel.committed(address)?.kind;
+    if (kind === "session") {
+      const { queue, steers } = kernel.context(address) as unknown as SessionContext;
+      queued += queue.size + steers.size;
+    }
+    if (kind === "turn") {
+      const { agent = "", session = "" } = placeOf(address);
+      running.push({ session: sessionAddress(agent, session), turnId: address.slice(address.lastIndexOf("/") + 1) });
+    }
+  }
+  return { queued, running };
+}
+
+/** As the ends of these turns say. */
+async function endedProcesses({ conversations }: RuntimeParts, turns: readonly RunningTurn[]): Promise<number> {
+  let processes = 0;
+  for (const { session, turnId } of turns) {
+    const { rows } = await conversations.page(session, undefined, 20);
+    const end = rows.findLast((row) => row.kind === "turn_end" && row.turnId === turnId);
+    if (end?.kind === "turn_end") processes += end.data.stopped?.processes ?? 0;
+  }
+  return processes;
 }
 
 function unknown(address: string): SomoraError {

@@ -8,6 +8,7 @@ import type { PayloadRef } from "../../protocol/payload.ts";
 import { stateOf, type TurnResult } from "../../protocol/turn.ts";
 import { NO_USAGE } from "../../protocol/usage.ts";
 import type { AbortAnswer, ChatHandle, SendAnswer, SendRequest } from "../../ports/handles.port.ts";
+import { FOLDER_GONE, folderGone } from "../folder-gone.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
 import type { TurnOver } from "../turn-index.ts";
 
@@ -37,6 +38,7 @@ export function chatHandle(parts: RuntimeParts): ChatHandle {
   async function send(request: SendRequest): Promise<SendAnswer> {
     const session = request.session ?? "main";
     const address = knownSession(request.agent, session);
+    if (kernel.parkedReason(agentAddress(request.agent)) === FOLDER_GONE) throw folderGone(request.agent);
     if (request.cwd !== undefined) await parts.checkFolder(request.cwd);
     const text = (request.text ?? "").toWellFormed();
     const answer = await kernel.command(

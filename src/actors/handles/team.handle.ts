@@ -4,6 +4,7 @@ import { SomoraError } from "../../protocol/errors.ts";
 import { AGENT_NAME, agentAddress, SESSION_SLUG, sessionAddress } from "../../protocol/ids.ts";
 import type { AgentLine } from "../../protocol/frames.ts";
 import type { TeamHandle } from "../../ports/handles.port.ts";
+import { FOLDER_GONE } from "../folder-gone.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
 
 export interface AgentMaker {
@@ -43,7 +44,7 @@ export function agentLine(parts: RuntimeParts, name: string): AgentLine | null {
     ...(settings?.color ? { color: settings.color } : {}),
     model: settings?.model ?? null,
     rehearsal: model?.rehearsal ?? false,
-    problem: settings ? (committed?.parkedReason ?? settings.problem) : "folder gone",
+    problem: settings ? (committed?.parkedReason ?? settings.problem) : FOLDER_GONE,
     sessions: parts
       .sessionsOf(name)
       .map((slug) => sessionLine(parts, name, slug))

@@ -3,6 +3,7 @@ import type { ActorView } from "../../protocol/actor-view.ts";
 import type { TreeFrame } from "../../protocol/frames.ts";
 import { foldTree, type TreeView } from "../../protocol/tree-view.ts";
 import { CliError, JSON_OPTION, type Command, type CommandContext } from "../command.ts";
+import { sentenceOf } from "../../client/index.ts";
 import { watchTopic } from "../live.ts";
 import { json } from "../print.ts";
 import { placeOf } from "./team.command.ts";
@@ -119,7 +120,7 @@ function drawTree(actors: readonly ActorView[], now: number): string {
       const depth = actor.address === "/" ? 0 : actor.address.split("/").length - 1;
       const name = actor.address === "/" ? "/" : actor.address.slice(actor.address.lastIndexOf("/") + 1);
       const marks = [
-        actor.status === "live" ? actor.state : `${actor.status}${actor.parkedReason ? `: ${actor.parkedReason}` : ""}`,
+        actor.status === "live" ? stateOf(actor, now) : `${actor.status}${actor.parkedReason ? `: ${actor.parkedReason}` : ""}`,
         ago(now - actor.since),
         ...(actor.waitingFor ? [`waits for ${actor.waitingFor.what}`] : []),
         ...(actor.restarts > 0 ? [`restarted ${actor.restarts} times`] : []),
@@ -128,6 +129,13 @@ function drawTree(actors: readonly ActorView[], now: number): string {
       return `${"  ".repeat(depth)}${name}  ${marks.join(" · ")}\n`;
     })
     .join("");
+}
+
+/** A session at rest says what a person has to know of it: that its queue is held, or how its last turn failed. */
+function stateOf(actor: ActorView, now: number): string {
+  if (actor.kind !== "session" || actor.state !== "idle") return actor.state;
+  const said = sentenceOf({ actor, now });
+  return said.move === "none" ? actor.state : said.word;
 }
 
 /** Children right below their parent, whatever characters names hold. */

@@ -21,7 +21,9 @@ export function providerError(error: unknown, around: ErrorSurroundings): Engine
 
 function statusError(error: APIError, status: number, around: ErrorSurroundings): EngineError {
   const headers = error.headers instanceof Headers ? error.headers : new Headers();
-  const words = hidden(error.message.replace(new RegExp(`^${status} `), ""), around.key);
+  // The client library's own words for an answer without any.
+  const said = error.message.replace(new RegExp(`^${status} `), "").replace(/^status code \(no body\)$/, "");
+  const words = hidden(said, around.key);
   if (status < 400) return notModelServer(around, `it redirects to ${headers.get("location") ?? "another address"}`, status);
   const page = /<!doctype|<html/i.test(words);
   if (page && status < 500 && status !== 401 && status !== 403 && status !== 429) return notModelServer(around, words, status);

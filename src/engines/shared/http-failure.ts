@@ -22,7 +22,7 @@ const SPENT = /insufficient_quota|billing|credit balance|payment required/i;
 
 export function failureOf(failure: HttpFailure): EngineError {
   const { status, partial, cause } = failure;
-  const words = `${failure.message}`.trim().slice(0, 500) || "no words";
+  const words = sentence(failure.message.trim().slice(0, 500) || "it gave no reason");
   const rest = { ...(partial ? { partial } : {}), ...(cause === undefined ? {} : { cause }) };
   const fresh = partial === undefined;
   if (status === 401 || status === 403) {
@@ -57,6 +57,9 @@ export function failureOf(failure: HttpFailure): EngineError {
     ...rest,
   });
 }
+
+/** What may follow the server's words begins anew. */
+const sentence = (words: string): string => (/[.!?…]$/u.test(words) ? words : `${words}.`);
 
 export function aborted(partial?: RoundResult): EngineError {
   return new EngineError("ABORTED", "The round was stopped.", partial ? { partial } : {});

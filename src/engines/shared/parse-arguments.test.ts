@@ -57,6 +57,16 @@ describe("arguments of a call", () => {
     );
   });
 
+  it.each([
+    ['{"a":', "}"],
+    ["[", "]"],
+  ])("nested thousands deep by %s are malformed, not a crash of who walks them", (open, close) => {
+    const nested = (levels: number) => parseArguments(`${open.repeat(levels)}1${close.repeat(levels)}`);
+    expect(nested(20_000)).toMatchObject({ ok: false, kind: "malformed" });
+    expect(nested(200)).toMatchObject({ ok: true });
+    expect(parseArguments(JSON.stringify({ text: '[{"'.repeat(20_000) }))).toMatchObject({ ok: true });
+  });
+
   it("agrees with JSON.parse on what is valid, for any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string(), fc.string({ unit: fc.constantFrom(...'{}[]",:0-1.e tn\\u') })), (text) => {

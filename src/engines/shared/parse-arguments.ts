@@ -7,15 +7,39 @@ import type { Json } from "../../protocol/json.ts";
 
 export type ParsedArguments = { ok: true; value: Json } | { ok: false; kind: "cut" | "malformed"; position: number; error: string };
 
+/** Deeper than any tool's input; what walks values by recursion (checks, JSON.stringify) is safe below it. */
+const MAX_DEPTH = 200;
+
 export function parseArguments(text: string | null | undefined): ParsedArguments {
   if (text === null || text === undefined || text.trim() === "") return { ok: true, value: {} };
   try {
     const value = JSON.parse(text) as Json;
+    const position = tooDeepAt(text);
+    if (position !== null)
+      return { ok: false, kind: "malformed", position, error: `nested deeper than ${MAX_DEPTH} levels at position ${position}` };
     return { ok: true, value: value === null ? {} : value };
   } catch {
     // Not JSON: the scan below says where, which the engine's own message does not say in a stable way.
     return explain(text);
   }
+}
+
+function tooDeepAt(text: string): number | null {
+  if (text.length <= MAX_DEPTH) return null;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (inString) {
+      if (char === "\\") at += 1;
+      else if (char === '"') inString = false;
+    } else if (char === '"') inString = true;
+    else if (char === "{" || char === "[") {
+      depth += 1;
+      if (depth > MAX_DEPTH) return at;
+    } else if (char === "}" || char === "]") depth -= 1;
+  }
+  return null;
 }
 
 function explain(text: string): ParsedArguments {

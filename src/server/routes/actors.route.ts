@@ -71,7 +71,7 @@ export const actorRoutes: readonly Route[] = [
     summary: "Let a parked actor go on; with `/` the turns that were held after crashes.",
     body: z.strictObject({ address: addressField }),
     answers: "200 `{resumed: true}`",
-    refuses: ["ACTOR_UNKNOWN", "NOT_PARKED"],
+    refuses: ["ACTOR_UNKNOWN", "NOT_PARKED", "PARKED"],
     run: async ({ body }, { handles }) => {
       await handles.actors.resume(body.address);
       return ok({ resumed: true });

@@ -1,6 +1,6 @@
 /** Agents and their sessions. */
 import { z } from "zod";
-import { agentField, sessionField } from "../fields.ts";
+import { agentField, sessionField, titleField } from "../fields.ts";
 import { created, nothing, ok, route, type Route } from "../route.ts";
 
 const agentParams = { agent: agentField };
@@ -63,7 +63,7 @@ export const agentRoutes: readonly Route[] = [
     path: "/agents/:agent/sessions/:session",
     summary: "Change the title; null takes it away.",
     params: sessionParams,
-    body: z.strictObject({ title: z.string().max(300).nullable() }),
+    body: z.strictObject({ title: titleField.nullable() }),
     answers: "200 `{title}`",
     refuses: ["AGENT_UNKNOWN", "SESSION_UNKNOWN"],
     run: async ({ params, body }, { handles }) => {

@@ -72,7 +72,7 @@ async function shape(result: CommandResult, command: string, timeoutMs: number, 
     result.survivors.length > 0 ? "What was still running when the shell ended was ended: nothing can be left in the background." : null,
     result.lost.length > 0 ? "Some processes do not die; they are named in `lost`." : null,
     shortenedHint(result, stdoutFile, stderrFile, fitted.shortened),
-    hintFor(command, result.exitCode, fitted.stderr),
+    hintFor(command, result.exitCode, fitted),
   ].filter((hint) => hint !== null);
   return {
     ok: result.exitCode === 0,

@@ -18,8 +18,13 @@ const WANTED: [RegExp, string][] = [
   ],
 ];
 
-export function hintFor(command: string, exitCode: number | null, stderr: string): string | null {
+/** Another screen is asked for, or the cursor is put somewhere: what editors, pagers and monitors draw with. */
+const FULL_SCREEN = /\u001b\[(?:\?1049h|\d+;\d+H)/u;
+
+export function hintFor(command: string, exitCode: number | null, { stdout, stderr }: { stdout: string; stderr: string }): string | null {
   if (exitCode === 0) return null;
+  if (FULL_SCREEN.test(stdout) || FULL_SCREEN.test(stderr))
+    return "It drew a full-screen program, and there is no terminal here. Change files with file_patch; use programs that take arguments and print.";
   const fits = WANTED.find(([pattern]) => pattern.test(stderr));
   if (fits !== undefined) return fits[1];
   if (exitCode === 127) return "The command was not found; is it installed, is its name right?";

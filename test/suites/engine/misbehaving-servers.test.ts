@@ -98,6 +98,12 @@ describe("a server that refuses", () => {
     });
   });
 
+  it("without a word is told in whole sentences, not in those of the client library", async () => {
+    const { error: limited } = await ask(status(429, "", { "retry-after": "2" }));
+    expect(limited?.message).toBe("The model server limits requests (429): it gave no reason. Again in 2 s.");
+    expect((await ask(status(503, "down"))).error?.message).toBe("The model server answered with an error (503): down.");
+  });
+
   it("for want of money is not asked again", async () => {
     const { error: refused } = await ask(status(429, error("You exceeded your current quota.", { code: "insufficient_quota" })));
     expect(refused).toMatchObject({ code: "PROVIDER_LIMITED", retryable: false });

@@ -167,8 +167,11 @@ describe("an agent whose folder goes", () => {
       await world.time.advance(5000);
       expect(await ask("POST", "/chat/send", { agent: "ada", text: "x" })).toMatchObject({
         status: 409,
-        body: { error: { code: "PARKED", message: expect.stringContaining("folder gone") } },
+        body: {
+          error: { code: "PARKED", message: expect.stringContaining("folder gone"), hint: expect.stringContaining("Put the folder") },
+        },
       });
+      expect(await ask("POST", "/resume", { address: "/agents/ada" })).toMatchObject({ status: 409, body: { error: { code: "PARKED" } } });
       expect((await world.history("ada")).filter((row) => row.kind === "user_message")).toHaveLength(1);
       expect(await ask("POST", "/chat/send", { agent: "bob", text: "bob goes on" })).toMatchObject({ status: 202 });
     }
@@ -197,6 +200,22 @@ describe("stopping a session", () => {
       });
     expect(world.outside.asked).toHaveLength(1);
     expect((await world.history()).filter((row) => row.kind === "turn_end")).toHaveLength(1);
+  });
+});
+
+describe("stopping an agent", () => {
+  it("says how many messages of all its sessions it cancelled", async () => {
+    const world = await openRuntimeWorld({ model: () => ({ say: "half", hang: "stream" }) });
+    const ask = http(world);
+    await ask("POST", "/chat/send", { agent: "ada", text: "long" });
+    await world.until("it streams", () => world.outside.isWaiting("stream"));
+    await ask("POST", "/chat/send", { agent: "ada", text: "waits" });
+    await ask("POST", "/chat/send", { agent: "ada", text: "steers", steer: true });
+    expect((await ask("POST", "/stop", { address: "/agents/ada" })).body).toMatchObject({
+      stopped: true,
+      cancelledQueued: 2,
+      processes: 0,
+    });
   });
 });
 

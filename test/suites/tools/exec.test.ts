@@ -317,6 +317,12 @@ describe("a command that wants a terminal", () => {
       "seq 1 1000 | less | wc -l",
       (data) => expect(data).toMatchObject({ exit_code: 0, stdout: expect.stringContaining("1000") as string }),
     ],
+    [
+      "a program that draws a full screen",
+      "sh",
+      "printf '\\033[?1049h\\033[24;1H~'; exit 1",
+      (data) => expect(data).toMatchObject({ exit_code: 1, hint: expect.stringContaining("full-screen") as string }),
+    ],
     ["man", "man", "man ls | head -1", (data) => expect(typeof data["exit_code"]).toBe("number")],
   ];
   for (const [title, program, command, check] of commands) {
