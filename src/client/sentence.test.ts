@@ -192,6 +192,13 @@ const TABLE: [string, Seen, string, string, string][] = [
     "Waits for a slot; 4 of 4 are taken for 5 s.",
   ],
   [
+    "tree: a pool with a line",
+    actor({ kind: "pool", detail: { cap: 4, used: 4, free: 0, waiting: 2 } }),
+    "slot",
+    "none",
+    "4 of 4 slots in use, 2 wait for one.",
+  ],
+  [
     "tree: waits for a person",
     actor({ waitingFor: { what: "you: may it run csvcut?", since: NOW - 5_000 } }),
     "you",

@@ -139,6 +139,7 @@ function byWhom(error: ErrorBody | undefined): string {
 /** From the tree alone: `state` is the chart's own word. */
 function ofActor(actor: ActorView, now: number): Saying {
   const span = spanWords(Math.max(0, now - actor.since));
+  if (actor.kind === "pool") return ofPool(actor);
   if (actor.status === "suspended") return saying("idle", `Stopped ${atTime(actor.since, now)}; it goes on when somebody writes.`);
   if (actor.waitingFor !== undefined && !(actor.kind === "turn" && actor.state.endsWith("calling"))) {
     const { what } = actor.waitingFor;
@@ -212,6 +213,12 @@ function restInTree({ detail, since }: ActorView): { waiting: number; held: bool
     },
   };
   return { waiting: Number(detail["queued"] ?? 0), held: detail["held"] === true, end };
+}
+
+function ofPool({ detail }: ActorView): Saying {
+  const [cap, used, waiting] = ["cap", "used", "waiting"].map((key) => Number(detail[key] ?? 0)) as [number, number, number];
+  const line = waiting === 0 ? "nobody waits" : `${waiting} ${waiting === 1 ? "waits" : "wait"} for one`;
+  return saying(waiting > 0 ? "slot" : "idle", `${used} of ${cap} slots in use, ${line}.`, { word: `${used} of ${cap}` });
 }
 
 const STATES: readonly [RegExp, MarkName][] = [

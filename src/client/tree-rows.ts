@@ -66,7 +66,9 @@ export function buildTree(
   return roots;
 }
 
+/** A pool shows while somebody holds or wants something of it. */
 function isShown(actor: ActorView): boolean {
+  if (actor.kind === "pool") return Number(actor.detail["used"] ?? 0) + Number(actor.detail["waiting"] ?? 0) > 0;
   return actor.kind !== "supervisor" && actor.kind !== "root" && actor.kind !== "turn" && actor.address !== "/";
 }
 

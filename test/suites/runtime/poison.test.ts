@@ -43,6 +43,7 @@ describe("the scenario without poison", () => {
     expect([...new Set([...seen.keys()].map((pair) => pair.split(" ")[0]))].sort()).toEqual([
       "agent",
       "call",
+      "pool",
       "session",
       "supervisor",
       "turn",
