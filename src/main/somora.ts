@@ -228,7 +228,7 @@ const prepareHistory: PrepareHistory = (messages, tools, model) => {
   if (fitted.shortened > 0)
     notices.push({
       kind: "context_trimmed",
-      text: `${fitted.shortened} old tool results were shortened so that the conversation fits ${model.ref}.`,
+      text: `${fitted.shortened} old tool results or calls were shortened so that the conversation fits ${model.ref}.`,
     });
   return { messages: fitted.messages, notices };
 };

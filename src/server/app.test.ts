@@ -90,6 +90,7 @@ describe("sending", () => {
   it.each([
     ["no text", { agent: "guide" }, 400, "REQUEST_INVALID", "`text`"],
     ["an empty text", { agent: "guide", text: "" }, 400, "REQUEST_INVALID", "`text`"],
+    ["a blank text", { agent: "guide", text: " \n\t" }, 400, "REQUEST_INVALID", "`text`"],
     ["text and retryOf", { agent: "guide", text: "x", retryOf: "turn_1" }, 400, "REQUEST_INVALID", "`retryOf`"],
     ["no agent", { text: "x" }, 400, "REQUEST_INVALID", "`agent`"],
     ["an agent name with a slash", { agent: "../a", text: "x" }, 400, "REQUEST_INVALID", "`agent`"],

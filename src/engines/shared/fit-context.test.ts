@@ -36,6 +36,22 @@ describe("a conversation that does not fit its window", () => {
     expect(estimateTokens(fitted.messages, [])).toBeLessThanOrEqual(1_500);
   });
 
+  it("shortens the arguments of a giant call when results are not enough, still as a JSON object", () => {
+    const giant = JSON.stringify({ path: "a.txt", text: "z".repeat(5_000_000) });
+    const messages: ChatMessage[] = [
+      { role: "user", text: "go" },
+      { role: "assistant", text: "", calls: [{ id: "c0", name: "file_write", arguments: giant }] },
+      { role: "tool", callId: "c0", name: "file_write", text: big("a") },
+      { role: "user", text: "and now?" },
+    ];
+    const fitted = fitContext(messages, [], 3_000, 1_000);
+    if (fitted === "full") throw new Error("it fits");
+    const [, assistant] = fitted.messages;
+    const shortened: unknown = JSON.parse((assistant?.role === "assistant" ? assistant.calls[0]?.arguments : undefined) ?? "");
+    expect(shortened).toMatchObject({ shortened: true, original_size_chars: giant.length });
+    expect(estimateTokens(fitted.messages, [])).toBeLessThanOrEqual(2_000);
+  });
+
   it("is full when text alone is too long", () => {
     expect(fitContext([{ role: "user", text: "x".repeat(9_000) }, ...talk(big("a"))], [], 2_000, 500)).toBe("full");
   });

@@ -1,6 +1,6 @@
 /**
- * Makes a conversation fit a model's window by shortening its oldest tool results, each marked as shortened (P11). Nothing
- * else is changed. Pure: the same conversation is shortened alike each time. Tokens are estimated at four characters each.
+ * Makes a conversation fit a model's window by shortening its oldest tool results, then the arguments of its oldest calls, each
+ * marked as shortened (P11), so that one giant call does not end a session. Nothing else is changed. Pure: the same conversation is shortened alike each time. Tokens are estimated at four characters each.
  */
 import type { ChatMessage, ToolSpec } from "../../ports/engine.port.ts";
 import { wellFormed } from "./well-formed.ts";
@@ -10,6 +10,8 @@ const CHARS_PER_TOKEN = 4;
 const CHARS_PER_MESSAGE = 16;
 /** What is left of a shortened result: its beginning. The newest result keeps as much as fits. */
 const KEPT_CHARS = 400;
+/** Arguments up to this long are left alone. */
+const LONG_ARGUMENTS = 2_000;
 /** Room for the answer when the model names no limit: a quarter of the window, at most this many tokens. */
 const ANSWER_TOKENS = 4_096;
 
@@ -17,7 +19,7 @@ export function estimateTokens(messages: readonly ChatMessage[], tools: readonly
   return Math.ceil(charsOf(messages, tools) / CHARS_PER_TOKEN);
 }
 
-/** `window` null: not known, nothing is shortened. `"full"`: it does not fit even so. `shortened`: how many results. */
+/** `window` null: not known, nothing is shortened. `"full"`: it does not fit even so. `shortened`: how many results and calls. */
 export function fitContext(
   messages: readonly ChatMessage[],
   tools: readonly ToolSpec[],
@@ -41,14 +43,31 @@ export function fitContext(
     fitted[at] = { ...message, text };
     shortened += 1;
   }
+  for (let at = 0; at < fitted.length && over > 0; at += 1) {
+    const message = fitted[at];
+    if (message?.role !== "assistant") continue;
+    const calls = message.calls.map((call) => {
+      const short = over > 0 && call.arguments.length > LONG_ARGUMENTS ? shorten(call.arguments, KEPT_CHARS, CALL_HINT) : call.arguments;
+      if (short.length >= call.arguments.length) return call;
+      over -= call.arguments.length - short.length;
+      shortened += 1;
+      return { ...call, arguments: short };
+    });
+    fitted[at] = { ...message, calls };
+  }
   return over > 0 ? "full" : { messages: fitted, shortened };
 }
 
-function shorten(text: string, keep: number): string {
+const RESULT_HINT =
+  "This earlier result was shortened so that the conversation fits the model's window. Call the tool again for the whole.";
+const CALL_HINT =
+  "The arguments of this earlier call were shortened so that the conversation fits the model's window. It ran with the whole.";
+
+function shorten(text: string, keep: number, hint = RESULT_HINT): string {
   const mark = {
     shortened: true,
     original_size_chars: text.length,
-    hint: "This earlier result was shortened so that the conversation fits the model's window. Call the tool again for the whole.",
+    hint,
     beginning: "",
   };
   let beginning = wellFormed(text.slice(0, keep));

@@ -8,7 +8,7 @@ import { accepted, ok, route, type Route } from "../route.ts";
 const sendFields = {
   agent: agentField,
   session: sessionField.optional(),
-  text: z.string().min(1, "a text that is not empty").optional(),
+  text: z.string().regex(/\S/u, "a text that is not blank").optional(),
   cwd: z.string().min(1).max(4_096).optional(),
   attachments: z.array(z.json()).max(50).optional(),
   steer: z.boolean().optional(),
