@@ -250,6 +250,48 @@ describe("stop, resume and actors", () => {
   });
 });
 
+describe("why and story", () => {
+  it("say in a sentence where an actor stands, whom it waits for to the end of the chain, and what cannot move", async () => {
+    const world = await made();
+    world.house.setActor({ ...actorView("/agents/guide/sessions/main", "idle"), nextTimer: { id: "nap", at: 1_800_000_000_000 } });
+    const wait = { token: "ask:1", name: "q", line: "", onLine: null, since: Date.now() - 72_000, blocks: true, stuck: null };
+    const waits: readonly object[] = [
+      { ...wait, from: "/agents/guide/sessions/main", to: "/agents/b", on: "/agents/b", why: "an answer" },
+      { ...wait, from: "/agents/b", to: "/agents/c", on: "/agents/c", why: "a number", stuck: "/agents/b waits for /agents/c" },
+      { ...wait, from: "/agents/x", to: "/agents/y", on: "/agents/y", why: "nothing of ours" },
+    ];
+    world.house.waits.push(...(waits as typeof world.house.waits));
+    const { exit, out } = await ended(world.run(["why", "guide/main"]));
+    expect(exit).toBe(0);
+    expect(out.split("\n").slice(0, 4)).toEqual([
+      expect.stringMatching(/^\/agents\/guide\/sessions\/main: Idle since/),
+      "  /agents/guide/sessions/main waits for /agents/b (an answer) for 1 min 12 s.",
+      "  /agents/b waits for /agents/c (a number) for 1 min 12 s.",
+      "  Stuck: /agents/b waits for /agents/c.",
+    ]);
+    expect(out).toContain("Next: nap at");
+    expect(out).not.toContain("nothing of ours");
+  });
+  it("print each step with its event, where it came from, the state after and what was wanted", async () => {
+    const world = await made();
+    world.house.answers.set("actors.story", () => [
+      {
+        at: 0,
+        epoch: 1,
+        commit: 2,
+        eventId: "1.2.1",
+        type: "send",
+        from: "door",
+        state: "running",
+        effects: ["record user_message", "spawn turn"],
+      },
+    ]);
+    const { out } = await ended(world.run(["story", "guide/main", "--limit", "5"]));
+    expect(out).toMatch(/send {2}from door {2}running {2}record user_message, spawn turn\n$/);
+    expect(world.house.calls.at(-1)).toEqual({ name: "actors.story", argument: { address: "/agents/guide/sessions/main", limit: 5 } });
+  });
+});
+
 describe("the commands that print lists", () => {
   it.each([
     [["agent", "list"], "agents"],

@@ -1,5 +1,6 @@
 /** Handles over a house that is only data: routes and the hub are tested against it. What is said goes through `emit`, like commits. */
 import { SomoraError } from "../../src/protocol/errors.ts";
+import type { WaitView } from "../../src/protocol/waits.ts";
 import type { ActorView } from "../../src/protocol/actor-view.ts";
 import type { AgentLine, ServerLine, SessionFrame } from "../../src/protocol/frames.ts";
 import type { HistoryRow } from "../../src/protocol/history.ts";
@@ -17,6 +18,8 @@ export interface FakeHouse {
   calls: { name: string; argument: unknown }[];
   /** Makes a handle method answer or refuse differently; by `chat.send` and the like. */
   answers: Map<string, (argument: unknown) => unknown>;
+  /** What `actors.waits` answers. */
+  waits: WaitView[];
   server: ServerLine;
   emit<Type extends SessionFrame["type"]>(
     agent: string,
@@ -88,6 +91,7 @@ export const turnResult = (turnId: string, more: Partial<TurnResult> = {}): Turn
 export function fakeHouse(): FakeHouse {
   const calls: FakeHouse["calls"] = [];
   const answers: FakeHouse["answers"] = new Map();
+  const waits: WaitView[] = [];
   const views = new Map<string, SessionView>();
   const agents = new Map<string, AgentLine>([["guide", agentLine("guide", ["main", "other"])]]);
   const actors = new Map<string, ActorView>([
@@ -167,7 +171,7 @@ export function fakeHouse(): FakeHouse {
     },
     actors: {
       list: (under) => [...actors.values()].filter((actor) => under === undefined || under === "/" || actor.address.startsWith(under)),
-      waits: () => [],
+      waits: () => waits,
       slots: () => [],
       get: (address) => {
         const actor = actors.get(address);
@@ -234,6 +238,7 @@ export function fakeHouse(): FakeHouse {
     handles,
     calls,
     answers,
+    waits,
     server,
     emit(agent, session, type, data) {
       clock += 1;

@@ -9,11 +9,13 @@ import { rehearseCommand } from "./rehearse.command.ts";
 import { serverCommands } from "./server.command.ts";
 import { teamCommands } from "./team.command.ts";
 import { toolCommands } from "./tool.command.ts";
+import { whyCommands } from "./why.command.ts";
 
 export const COMMANDS: readonly Command[] = [
   ...serverCommands,
   askCommand,
   ...controlCommands,
+  ...whyCommands,
   ...teamCommands,
   ...modelCommands,
   ...toolCommands,
