@@ -9,7 +9,7 @@ import { Database } from "./database.ts";
 import type { StoreFiles } from "./files.ts";
 import { firstLine, plainRefusal, refusal, wordsOf } from "./refusal.ts";
 import type { Repair } from "./report.ts";
-import { readWal, wholeBefore } from "./wal.ts";
+import { readWal, WAL_HEADER, wholeBefore } from "./wal.ts";
 
 const TRIES = 14;
 
@@ -19,15 +19,21 @@ export type NoteBegun = (repair: Repair) => Promise<void>;
 /** Opens the database, with a shortened log where it does not open as it is. Rejects with what to tell a person. */
 export async function openRepairing(files: StoreFiles, now: number, begun: NoteBegun): Promise<{ database: Database; repair: Repair | null }> {
   let failure: unknown;
+  let repair: Repair | null = null;
+  if ((await readWal(files.wal)).headerBroken) {
+    repair = await beginRepair(files, now, begun, "the header of its log (WAL) is damaged");
+    await restoreHeader(files.wal);
+    repair = { ...repair, did: "the header was written anew" };
+  }
   try {
-    return { database: await Database.open(files.database), repair: null };
+    return { database: await Database.open(files.database), repair };
   } catch (error) {
     failure = error;
   }
   if (plainRefusal(files.database, failure) !== null || !isOfLog(failure)) throw await refusal(files, failure, now);
   const first = firstLine(wordsOf(failure));
   const shape = await readWal(files.wal);
-  const repair = await beginRepair(files, now, begun, `its log (WAL) of ${shape.size} bytes does not open (${damageIn(first)})`);
+  repair ??= await beginRepair(files, now, begun, `its log (WAL) of ${shape.size} bytes does not open (${damageIn(first)})`);
   let length = shape.size;
   for (let tries = 1; tries <= TRIES; tries++) {
     length = tries === TRIES ? 0 : wholeBefore(shape, Math.min(length - 1, namedPlace(failure) ?? Math.floor(length / 2)));
@@ -57,6 +63,16 @@ export async function beginRepair(files: StoreFiles, now: number, begun: NoteBeg
   const repair: Repair = { at: now, state: "begun", why, did: "nothing yet", aside, kept: null, lost: [] };
   await begun(repair);
   return repair;
+}
+
+async function restoreHeader(file: string): Promise<void> {
+  const handle = await open(file, "r+");
+  try {
+    await handle.write(WAL_HEADER, 0, WAL_HEADER.length, 0);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 export async function cut(file: string, length: number): Promise<void> {

@@ -8,14 +8,15 @@
  */
 import { readFile } from "node:fs/promises";
 
-const HEADER = Buffer.from([0x64, 0x00, 0x62, 0x65, 0x00]);
-const HEADER_END = Buffer.from([0xff, 0xff]);
-const HEADER_LIMIT = 256;
+/** Of a log as the DuckDB used here writes it. */
+export const WAL_HEADER = Buffer.from([0x64, 0x00, 0x62, 0x65, 0x00, 0x02, 0xff, 0xff]);
 const FLUSH = Buffer.from([0x64, 0x00, 0x64, 0xff, 0xff]);
 const ENTRY_HEAD = 16;
 
 export interface WalShape {
   size: number;
+  /** Entries follow, but the header before them is damaged: DuckDB would read nothing of it, some of it without a word. */
+  headerBroken: boolean;
   /** Where each transaction ends, as far as the entries can be walked. */
   ends: readonly number[];
   /** Whole transactions that seem to stand behind the place where the walk ended. */
@@ -33,8 +34,7 @@ export async function readWal(file: string): Promise<WalShape> {
 
 export function walShape(bytes: Buffer): WalShape {
   const ends: number[] = [];
-  const headerEnd = bytes.subarray(0, HEADER.length).equals(HEADER) ? bytes.indexOf(HEADER_END) : -1;
-  let at = headerEnd === -1 || headerEnd > HEADER_LIMIT ? bytes.length : headerEnd + HEADER_END.length;
+  let at = WAL_HEADER.length;
   while (at + ENTRY_HEAD + 2 <= bytes.length) {
     const length = bytes.readBigUInt64LE(at);
     const start = at + ENTRY_HEAD;
@@ -42,7 +42,8 @@ export function walShape(bytes: Buffer): WalShape {
     at = start + Number(length);
     if (Number(length) === FLUSH.length && bytes.subarray(start, at).equals(FLUSH)) ends.push(at);
   }
-  return { size: bytes.length, ends, behind: flushesBehind(bytes, ends.at(-1) ?? 0) };
+  const headerBroken = ends.length > 0 && !bytes.subarray(0, WAL_HEADER.length).equals(WAL_HEADER);
+  return { size: bytes.length, headerBroken, ends, behind: flushesBehind(bytes, ends.at(-1) ?? 0) };
 }
 
 /** The end of the last whole transaction at or before a place; 0 when there is none. */
