@@ -16,7 +16,7 @@ import { Mark, readMark, type MarkPlace } from "./mark.ts";
 import { refusal, wordsOf } from "./refusal.ts";
 import { beginRepair, cut, openRepairing } from "./repair.ts";
 import { readReport, sayRepair, STORE_FORMAT, writeReport, type Build, type LostCommits, type Repair, type StoreReport } from "./report.ts";
-import { DDL, DEEP_CHECK, FORMAT_1_COLUMNS, LOG_COLUMNS } from "./schema.ts";
+import { DDL, DEEP_CHECK, FORMAT_1_COLUMNS, LOG_COLUMNS, MIGRATE } from "./schema.ts";
 import { readWal, type WalShape } from "./wal.ts";
 
 export interface OpeningOptions {
@@ -68,7 +68,7 @@ class Opening {
   readonly #files: StoreFiles;
   readonly #options: OpeningOptions;
   #database: Database | null = null;
-  #report: StoreReport = { format: 0, build: null, openedAt: 0, repairs: [] };
+  #report: StoreReport = { format: 0, build: null, repairs: [] };
   #repair: Repair | null = null;
 
   constructor(files: StoreFiles, options: OpeningOptions) {
@@ -94,7 +94,8 @@ class Opening {
     await this.#writeReport();
 
     const writer = this.#opened.writer;
-    for (const statement of DDL) await writer.run(statement);
+    const old = (await columnsOf(this.#opened)).length === FORMAT_1_COLUMNS;
+    for (const statement of [...(old ? MIGRATE : []), ...DDL]) await writer.run(statement);
     await writer.run("checkpoint");
     await checkColumns(this.#opened);
     // Where what was acknowledged is not known, the lost log may have opened one epoch more.
@@ -225,11 +226,12 @@ class Opening {
 
   /** Before the first write to the database: what is said here must not be lost with the next crash. */
   async #writeReport(): Promise<void> {
-    const { now, build } = this.#options;
+    const { build } = this.#options;
     const done = this.#report.repairs.filter(({ state }) => state === "done");
     const repairs = this.#repair === null ? done : [...done, this.#repair];
-    this.#report = { format: STORE_FORMAT, build: build ?? this.#report.build, openedAt: now, repairs };
-    await writeReport(this.#files.report, this.#report);
+    const before = JSON.stringify(this.#report);
+    this.#report = { format: STORE_FORMAT, build: build ?? this.#report.build, repairs };
+    if (JSON.stringify(this.#report) !== before) await writeReport(this.#files.report, this.#report);
   }
 
   /** A crash between the report and the next epoch would say the same loss again. */

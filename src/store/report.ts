@@ -33,7 +33,6 @@ const buildSchema = z.object({ version: z.string(), stamp: z.string().nullable()
 const reportSchema = z.object({
   format: z.number(),
   build: buildSchema.nullable(),
-  openedAt: z.number(),
   repairs: z.array(repairSchema),
 });
 

@@ -17,7 +17,8 @@ export const LOG_COLUMNS = ["epoch", "commit", "n", "shard", "kind", "key", "hea
 /** How many of them a store of format 1 has. */
 export const FORMAT_1_COLUMNS = 8;
 
-const FORMAT_2 = ["alter table log add column if not exists size integer", "alter table log add column if not exists previous bigint"];
+/** From format 1. */
+export const MIGRATE: readonly string[] = ["alter table log add column if not exists size integer", "alter table log add column if not exists previous bigint"];
 
 const TRANSCRIPT = `create or replace view transcript as
 select key as session, (head->>'$.seq')::bigint as seq, (head->>'$.at')::bigint as at_ms, head->>'$.kind' as kind,
@@ -38,7 +39,7 @@ select key as address, (head->>'$.at')::bigint as at_ms, head->>'$.birth' as bir
   head, body, epoch, commit, n
 from log where kind = 'actor'`;
 
-export const DDL: readonly string[] = [LOG, ...FORMAT_2, TRANSCRIPT, LEDGER, STORY];
+export const DDL: readonly string[] = [LOG, TRANSCRIPT, LEDGER, STORY];
 
 /**
  * A place as one 128-bit number: `max` over numbers is quick, where `max` over structs and `arg_max(body)` are not (the
