@@ -87,7 +87,14 @@ class DuckdbJournal implements Journal {
         await mkdir(folder, { recursive: true, mode: 0o700 });
         this.#files = storeFiles(await realpath(folder));
       } catch (error) {
-        throw plainRefusal(this.#files.database, error) ?? error;
+        const words = error instanceof Error ? error.message : String(error);
+        throw (
+          plainRefusal(this.#files.database, error) ??
+          new SomoraError("STORE_UNREADABLE", `The store's folder ${folder} cannot be made: ${words}`, {
+            hint: "Make the folder above it writable.",
+            cause: error,
+          })
+        );
       }
       const at = now();
       const opened = await openStore(this.#files, { now: at, build: build ?? null, tell: onNews ?? (() => {}) });

@@ -25,7 +25,7 @@ export function rowsOf(commit: number): LogRow[] {
 function textOf(seed: number): string {
   let state = seed + 1;
   let text = "";
-  for (let length = 20 + ((seed * 97) % 400); text.length < length;) {
+  for (let length = 20 + ((seed * 97) % 4_000); text.length < length;) {
     state = (state * 1103515245 + 12345) % 2147483648;
     text += state.toString(36);
   }
@@ -55,6 +55,17 @@ export async function killedStore(folder: string, checkpointed: number, commits:
   await journal.close();
   const [wal, database] = await Promise.all([stat(join(folder, FILES.wal)), stat(join(folder, FILES.database))]);
   return { folder, epoch, commits, walBytes: wal.size, databaseBytes: database.size };
+}
+
+/** Two at a time, results in order: the work waits for the disk half of its time. */
+export async function inPairs<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < items.length; index = next++) results[index] = await work(items[index] as Item, index);
+  };
+  await Promise.all([worker(), worker()]);
+  return results;
 }
 
 export async function copyOf(store: KilledStore, folder: string): Promise<string> {
