@@ -29,7 +29,10 @@ export async function keepAside(files: StoreFiles, now: number, kind: AsideKind 
   const wanted = JSON.stringify(sums);
   const earlier = await findEarlier(files.folder, kind, wanted);
   if (earlier !== null) return earlier;
-  await checkRoom(files.folder, there.reduce((sum, { size }) => sum + size, 0));
+  await checkRoom(
+    files.folder,
+    there.reduce((sum, { size }) => sum + size, 0),
+  );
   const folder = await makeFolder(files.folder, kind, now);
   try {
     // A clone where the file system can: it costs no room.

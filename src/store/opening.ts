@@ -184,7 +184,8 @@ class Opening {
     try {
       const folder = await keepAside(this.#files, now, "copy");
       tell("info", `this build writes to the store for the first time; as ${from} left it, it is copied to ${folder}`);
-      for (const old of await dropOldCopies(this.#files.folder, COPIES_KEPT)) tell("info", `the copy ${old} was removed; the newest ${COPIES_KEPT} stay`);
+      for (const old of await dropOldCopies(this.#files.folder, COPIES_KEPT))
+        tell("info", `the copy ${old} was removed; the newest ${COPIES_KEPT} stay`);
     } catch (error) {
       if (!sameFormat) {
         throw new SomoraError(

@@ -74,7 +74,11 @@ export async function eraseSession(writer: DuckDBConnection, session: string): P
 }
 
 /** Up to this place rows may be missing: the opening that checks the log must know before the first one is. */
-export async function noteHorizon(writer: DuckDBConnection, epoch: number, { epoch: upTo, commit }: Pick<Place, "epoch" | "commit">): Promise<void> {
+export async function noteHorizon(
+  writer: DuckDBConnection,
+  epoch: number,
+  { epoch: upTo, commit }: Pick<Place, "epoch" | "commit">,
+): Promise<void> {
   await writer.run("insert into log values ($1, 0, 1, '', 'pruned', '', $2, null, 1, 0)", [epoch, JSON.stringify({ epoch: upTo, commit })]);
 }
 

@@ -4,7 +4,8 @@ import { asideFolders, keepAside } from "./aside.ts";
 import type { StoreFiles } from "./files.ts";
 
 /** The disk or its rights, not the bytes: trying to repair them would be wrong. */
-const NOT_THE_BYTES = /Permission denied|Read-only file system|No space left|Too many open files|EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EMFILE|ENFILE/i;
+const NOT_THE_BYTES =
+  /Permission denied|Read-only file system|No space left|Too many open files|EACCES|EPERM|EROFS|ENOSPC|EDQUOT|EMFILE|ENFILE/i;
 const LOCKED = /Could not set lock|Conflicting lock/i;
 
 /** The refusals that are not about damage; null when the bytes themselves are at fault. */
@@ -37,7 +38,10 @@ export async function refusal(files: StoreFiles, error: unknown, now: number): P
   const words = firstLine(wordsOf(error));
   const kept = await keepAside(files, now).then(
     (folder) => ({ folder, said: `its bytes are kept in ${folder}` }),
-    (failure: unknown) => ({ folder: null, said: `its bytes could not be copied (${firstLine(wordsOf(failure))}), so nothing was touched` }),
+    (failure: unknown) => ({
+      folder: null,
+      said: `its bytes could not be copied (${firstLine(wordsOf(failure))}), so nothing was touched`,
+    }),
   );
   const copy = (await asideFolders(files.folder, "copy").catch(() => [])).at(-1) ?? null;
   return new SomoraError("STORE_UNREADABLE", `The store ${files.database} does not open (${words}); ${kept.said}.`, {

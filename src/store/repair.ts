@@ -17,7 +17,11 @@ const TRIES = 14;
 export type NoteBegun = (repair: Repair) => Promise<void>;
 
 /** Opens the database, with a shortened log where it does not open as it is. Rejects with what to tell a person. */
-export async function openRepairing(files: StoreFiles, now: number, begun: NoteBegun): Promise<{ database: Database; repair: Repair | null }> {
+export async function openRepairing(
+  files: StoreFiles,
+  now: number,
+  begun: NoteBegun,
+): Promise<{ database: Database; repair: Repair | null }> {
   let failure: unknown;
   let repair: Repair | null = null;
   if ((await readWal(files.wal)).headerBroken) {
@@ -55,10 +59,14 @@ export async function beginRepair(files: StoreFiles, now: number, begun: NoteBeg
   try {
     aside = await keepAside(files, now);
   } catch (error) {
-    throw new SomoraError("STORE_UNREADABLE", `The store ${files.database} needs a repair: ${why}. It was not touched: ${wordsOf(error)}.`, {
-      hint: "A repair first copies the files. Give the disk room, then start again.",
-      cause: error,
-    });
+    throw new SomoraError(
+      "STORE_UNREADABLE",
+      `The store ${files.database} needs a repair: ${why}. It was not touched: ${wordsOf(error)}.`,
+      {
+        hint: "A repair first copies the files. Give the disk room, then start again.",
+        cause: error,
+      },
+    );
   }
   const repair: Repair = { at: now, state: "begun", why, did: "nothing yet", aside, kept: null, lost: [] };
   await begun(repair);

@@ -18,7 +18,10 @@ export const LOG_COLUMNS = ["epoch", "commit", "n", "shard", "kind", "key", "hea
 export const FORMAT_1_COLUMNS = 8;
 
 /** From format 1. */
-export const MIGRATE: readonly string[] = ["alter table log add column if not exists size integer", "alter table log add column if not exists previous bigint"];
+export const MIGRATE: readonly string[] = [
+  "alter table log add column if not exists size integer",
+  "alter table log add column if not exists previous bigint",
+];
 
 const TRANSCRIPT = `create or replace view transcript as
 select key as session, (head->>'$.seq')::bigint as seq, (head->>'$.at')::bigint as at_ms, head->>'$.kind' as kind,

@@ -12,6 +12,7 @@ import { readStanding } from "../../src/store/index.ts";
 import { copyOf, FILES, flipBit, inPairs, killedStore, type KilledStore, NOW, openAll, prefixOf } from "../support/stored-home.ts";
 
 const PLACES = Number(process.env["HOSTILE_PLACES"] ?? "25");
+const LIMIT_MS = 60_000 + PLACES * 3_000;
 const ASIDE = "aside-2026-12-01T10-00-00";
 const CHECKPOINTED = 60;
 const COMMITS = 120;
@@ -82,25 +83,33 @@ async function opensSayingWhatIsGone(folder: string, what: string): Promise<numb
 }
 
 describe("a log (WAL)", () => {
-  it("that ends early, at each of 25 places, opens with the whole commits before it and the rest is named", async () => {
-    const left = await inPairs(places(store.walBytes), async (place) => {
-      const folder = await fresh();
-      await truncate(join(folder, FILES.wal), place);
-      return opensSayingWhatIsGone(folder, "log cut");
-    });
-    expect(left).toEqual([...left].sort((a, b) => a - b));
-    expect(left[0]).toBe(CHECKPOINTED);
-    expect(left.at(-1)).toBeGreaterThan(CHECKPOINTED + 50);
-  });
+  it(
+    `that ends early, at each of ${PLACES} places, opens with the whole commits before it and the rest is named`,
+    async () => {
+      const left = await inPairs(places(store.walBytes), async (place) => {
+        const folder = await fresh();
+        await truncate(join(folder, FILES.wal), place);
+        return opensSayingWhatIsGone(folder, "log cut");
+      });
+      expect(left).toEqual([...left].sort((a, b) => a - b));
+      expect(left[0]).toBe(CHECKPOINTED);
+      expect(left.at(-1)).toBeGreaterThan(CHECKPOINTED + 50);
+    },
+    LIMIT_MS,
+  );
 
-  it("with one wrong bit, at each of 25 places, is copied aside, cut and opened, and what is gone is named", async () => {
-    const left = await inPairs(places(store.walBytes), async (place, index) => {
-      const folder = await fresh();
-      await flipBit(join(folder, FILES.wal), place, index % 8);
-      return opensSayingWhatIsGone(folder, "log with a wrong bit");
-    });
-    expect(left.at(-1)).toBeGreaterThan(CHECKPOINTED + 50);
-  });
+  it(
+    `with one wrong bit, at each of ${PLACES} places, is copied aside, cut and opened, and what is gone is named`,
+    async () => {
+      const left = await inPairs(places(store.walBytes), async (place, index) => {
+        const folder = await fresh();
+        await flipBit(join(folder, FILES.wal), place, index % 8);
+        return opensSayingWhatIsGone(folder, "log with a wrong bit");
+      });
+      expect(left.at(-1)).toBeGreaterThan(CHECKPOINTED + 50);
+    },
+    LIMIT_MS,
+  );
 
   it.each([0, 3, 5])("with a wrong bit in byte %i of its header loses nothing", async (place) => {
     const folder = await fresh();
@@ -191,34 +200,38 @@ describe("a log (WAL)", () => {
 });
 
 describe("a database file", () => {
-  it("with one wrong bit, at each of 25 places, is refused with its bytes kept aside once and the way out, or holds all", async () => {
-    await inPairs(places(store.databaseBytes), async (place, index) => {
-      const folder = await fresh();
-      await flipBit(join(folder, FILES.database), place, index % 8);
-      const before = await readFile(join(folder, FILES.database));
-      const outcome = await openAll(folder).then(
-        ({ rows }) => ({ rows, error: null }),
-        (error: unknown) => ({ rows: null, error: error as { code: string; hint: string; details: { aside: string } } }),
-      );
-      if (outcome.rows !== null) {
-        expect(prefixOf(outcome.rows, store.epoch)).toBe(COMMITS);
-        count("database with a wrong bit", "opened whole");
-        return;
-      }
-      expect(outcome.error).toMatchObject({
-        code: "STORE_UNREADABLE",
-        message: expect.stringContaining(join(folder, ASIDE)) as string,
-        hint: expect.stringContaining("Restore a backup") as string,
+  it(
+    `with one wrong bit, at each of ${PLACES} places, is refused with its bytes kept aside once and the way out, or holds all`,
+    async () => {
+      await inPairs(places(store.databaseBytes), async (place, index) => {
+        const folder = await fresh();
+        await flipBit(join(folder, FILES.database), place, index % 8);
+        const before = await readFile(join(folder, FILES.database));
+        const outcome = await openAll(folder).then(
+          ({ rows }) => ({ rows, error: null }),
+          (error: unknown) => ({ rows: null, error: error as { code: string; hint: string; details: { aside: string } } }),
+        );
+        if (outcome.rows !== null) {
+          expect(prefixOf(outcome.rows, store.epoch)).toBe(COMMITS);
+          count("database with a wrong bit", "opened whole");
+          return;
+        }
+        expect(outcome.error).toMatchObject({
+          code: "STORE_UNREADABLE",
+          message: expect.stringContaining(join(folder, ASIDE)) as string,
+          hint: expect.stringContaining("Restore a backup") as string,
+        });
+        // Nothing of it was changed, and the next try copies nothing more.
+        if (index % 4 === 0) await expect(openAll(folder)).rejects.toMatchObject({ details: { aside: join(folder, ASIDE) } });
+        expect((await readFile(join(folder, FILES.database))).equals(before)).toBe(true);
+        expect((await readFile(join(folder, ASIDE, FILES.database))).equals(before)).toBe(true);
+        expect((await readdir(folder)).filter((name) => name.startsWith("aside-"))).toEqual([ASIDE]);
+        count("database with a wrong bit", "refused");
       });
-      // Nothing of it was changed, and the next try copies nothing more.
-      if (index % 4 === 0) await expect(openAll(folder)).rejects.toMatchObject({ details: { aside: join(folder, ASIDE) } });
-      expect((await readFile(join(folder, FILES.database))).equals(before)).toBe(true);
-      expect((await readFile(join(folder, ASIDE, FILES.database))).equals(before)).toBe(true);
-      expect((await readdir(folder)).filter((name) => name.startsWith("aside-"))).toEqual([ASIDE]);
-      count("database with a wrong bit", "refused");
-    });
-    expect(sums.get("database with a wrong bit")?.["refused"]).toBeGreaterThan(PLACES / 2);
-  });
+      expect(sums.get("database with a wrong bit")?.["refused"]).toBeGreaterThan(PLACES / 2);
+    },
+    LIMIT_MS,
+  );
 
   it.each([
     ["cut in half", (file: string, size: number) => truncate(file, size / 2)],
@@ -291,7 +304,11 @@ describe("commits inside the database", () => {
     const journal = createDuckdbJournal({ folder, now: () => NOW });
     const { epoch } = await journal.open();
     for (let commit = 1; commit <= 20; commit++)
-      await journal.append({ epoch, commit, rows: [{ shard: "", kind: "actor", key: "/a", head: JSON.stringify({ at: commit }), body: "{}" }] });
+      await journal.append({
+        epoch,
+        commit,
+        rows: [{ shard: "", kind: "actor", key: "/a", head: JSON.stringify({ at: commit }), body: "{}" }],
+      });
     expect(await journal.prune(15)).toBeGreaterThan(13);
     await journal.erase("/agents/guide/sessions/main");
     await journal.append({ epoch, commit: 23, rows: [] }).catch(() => {});

@@ -22,7 +22,13 @@ import { copyOf, FILES, killedStore, NOW, openAll, prefixOf } from "../support/s
 const RACES = Number(process.env["HOSTILE_RACES"] ?? "1");
 
 const rowsOf = (commit: number, bytes: number): LogRow[] => [
-  { shard: "", kind: "transcript", key: "/s", head: JSON.stringify({ seq: commit, at: commit }), body: JSON.stringify(noise(commit, bytes)) },
+  {
+    shard: "",
+    kind: "transcript",
+    key: "/s",
+    head: JSON.stringify({ seq: commit, at: commit }),
+    body: JSON.stringify(noise(commit, bytes)),
+  },
 ];
 
 /** Nothing a database could make small. */
@@ -51,7 +57,7 @@ describe("a disk", () => {
     const journal = createDuckdbJournal({ folder, now: () => NOW, onProblem: (error) => problems.push(error) });
     const { epoch } = await journal.open();
     let commit = 0;
-    for (; commit < 40; ) await journal.append({ epoch, commit: ++commit, rows: rowsOf(commit, 100_000) });
+    for (; commit < 40;) await journal.append({ epoch, commit: ++commit, rows: rowsOf(commit, 100_000) });
     disk.fill();
     await expect(journal.checkpoint()).rejects.toThrow();
     // The next one is either refused or, where the log has room in its last block, taken; never half.
@@ -66,7 +72,7 @@ describe("a disk", () => {
     expect(refused).toBeInstanceOf(Error);
     expect((await journal.reopen()).lastCommit).toBe(commit);
     disk.empty();
-    for (; commit < 90; ) expect(await journal.append({ epoch, commit: commit + 1, rows: rowsOf(++commit, 1_000) })).toBe("done");
+    for (; commit < 90;) expect(await journal.append({ epoch, commit: commit + 1, rows: rowsOf(++commit, 1_000) })).toBe("done");
     await journal.checkpoint();
     await journal.close();
     const { rows, news } = await openAll(folder);
@@ -80,7 +86,10 @@ describe("a disk", () => {
     const store = await killedStore(join(disk.folder, "one"), 20, 40);
     const folder = await copyOf(store, join(disk.folder, "store"));
     disk.fill();
-    await expect(openAll(folder)).rejects.toMatchObject({ code: "STORE_UNREADABLE", hint: expect.stringContaining("free space") as string });
+    await expect(openAll(folder)).rejects.toMatchObject({
+      code: "STORE_UNREADABLE",
+      hint: expect.stringContaining("free space") as string,
+    });
     expect((await readdir(folder)).filter((name) => /^(aside|copy)-/.test(name))).toEqual([]);
     disk.empty();
     expect(prefixOf((await openAll(folder)).rows, store.epoch)).toBe(40);
@@ -133,7 +142,10 @@ describe("a store whose files this user may not read", () => {
     try {
       // Root may read everything: be nobody for a moment.
       if (root) process.seteuid?.(65_534);
-      await expect(openAll(folder)).rejects.toMatchObject({ code: "STORE_UNREADABLE", hint: expect.stringContaining("not touched") as string });
+      await expect(openAll(folder)).rejects.toMatchObject({
+        code: "STORE_UNREADABLE",
+        hint: expect.stringContaining("not touched") as string,
+      });
     } finally {
       if (root) process.seteuid?.(0);
       await chmod(guarded, 0o700);
@@ -224,21 +236,25 @@ describe("servers on one home", () => {
   });
   afterAll(() => model.close());
 
-  it("that start at the same time: exactly one serves, the other ends with 1 and names it", async () => {
-    const home = await makeTestHome(model.baseUrl);
-    for (let race = 1; race <= RACES; race++) {
-      const starts = await Promise.allSettled([startServer(home), startServer(home)]);
-      const served = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
-      const refused = starts.flatMap((start) => (start.status === "rejected" ? [String(start.reason)] : []));
-      alive.push(...served);
-      expect([served.length, refused.length]).toEqual([1, 1]);
-      expect(refused[0]).toContain("it ended with 1");
-      expect(refused[0]).toContain("HOME_LOCKED");
-      expect(refused[0]).toContain(String(served[0]?.pid));
-      for (const server of alive.splice(0)) await server.kill();
-    }
-    await home.remove();
-  });
+  it(
+    "that start at the same time: exactly one serves, the other ends with 1 and names it",
+    async () => {
+      const home = await makeTestHome(model.baseUrl);
+      for (let race = 1; race <= RACES; race++) {
+        const starts = await Promise.allSettled([startServer(home), startServer(home)]);
+        const served = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+        const refused = starts.flatMap((start) => (start.status === "rejected" ? [String(start.reason)] : []));
+        alive.push(...served);
+        expect([served.length, refused.length]).toEqual([1, 1]);
+        expect(refused[0]).toContain("it ended with 1");
+        expect(refused[0]).toContain("HOME_LOCKED");
+        expect(refused[0]).toContain(String(served[0]?.pid));
+        for (const server of alive.splice(0)) await server.kill();
+      }
+      await home.remove();
+    },
+    60_000 + RACES * 20_000,
+  );
 
   it("of which a newer one took the store: the older one answers nothing more, lets its model go and ends with 70", async () => {
     const home = await makeTestHome(model.baseUrl);
@@ -265,8 +281,9 @@ describe("servers on one home", () => {
     // Nothing of the late batch is on disk; what was accepted before goes on with the next server.
     const next = await startServer(home);
     alive.push(next);
-    const { rows } = (await next.api<{ rows: { kind: string; data: { text?: string } }[] }>("GET", "/chat/history?agent=probe&session=main"))
-      .body;
+    const { rows } = (
+      await next.api<{ rows: { kind: string; data: { text?: string } }[] }>("GET", "/chat/history?agent=probe&session=main")
+    ).body;
     expect(rows.filter(({ kind }) => kind === "user_message").map(({ data }) => data.text)).toEqual(["slow"]);
     await home.remove();
   });

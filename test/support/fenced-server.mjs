@@ -10,7 +10,13 @@ import { createDuckdbJournal } from "../../dist/main/store.js";
 const home = process.env.SOMORA_HOME;
 const journalHere = () => createDuckdbJournal({ folder: join(home, "store"), now: () => Date.now() });
 
-process.on("message", () => void journalHere().open().then((opened) => process.send(opened)));
+process.on(
+  "message",
+  () =>
+    void journalHere()
+      .open()
+      .then((opened) => process.send(opened)),
+);
 process.channel?.unref();
 
 const wire = (options) => openSomora({ ...options, journal: journalHere() });

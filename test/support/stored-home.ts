@@ -58,7 +58,10 @@ export async function killedStore(folder: string, checkpointed: number, commits:
 }
 
 /** Two at a time, results in order: the work waits for the disk half of its time. */
-export async function inPairs<Item, Result>(items: readonly Item[], work: (item: Item, index: number) => Promise<Result>): Promise<Result[]> {
+export async function inPairs<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<Result[]> {
   const results: Result[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {

@@ -30,7 +30,11 @@ function repairOf({ lastRepair, repairs, asides }: StoreStandingSeen): Finding {
   if (lastRepair === null) {
     return asides.length === 0
       ? well("repair", "never needed")
-      : unwell("repair", `the store did not open once; its bytes are kept in ${asides.join(", ")}`, "Remove them when you need them no more.");
+      : unwell(
+          "repair",
+          `the store did not open once; its bytes are kept in ${asides.join(", ")}`,
+          "Remove them when you need them no more.",
+        );
   }
   const seen = `${new Date(lastRepair.at).toISOString().slice(0, 19)}Z ${lastRepair.said}${repairs > 1 ? ` It was repair ${repairs}.` : ""}`;
   if (lastRepair.unfinished) return unwell("repair", seen, "It was cut short; the next start ends it.");

@@ -78,7 +78,8 @@ async function drivenOn(rows: readonly StoredRow[]): Promise<string[]> {
     await world.idle("ada", session);
     const history = await world.history("ada", session);
     const end = history.find((row) => row.kind === "turn_end" && row.turnId === turnId);
-    if ((end?.data as { outcome?: string } | undefined)?.outcome !== "completed") wrong.push(`${address}: one more turn is ${JSON.stringify(end?.data)}`);
+    if ((end?.data as { outcome?: string } | undefined)?.outcome !== "completed")
+      wrong.push(`${address}: one more turn is ${JSON.stringify(end?.data)}`);
     const ends = history.filter((row) => row.kind === "turn_end").map((row) => row.turnId);
     if (new Set(ends).size !== ends.length) wrong.push(`${address}: a turn ended twice`);
     if (history.some((row, index) => row.seq !== index + 1)) wrong.push(`${address}: history numbers have gaps`);
@@ -107,12 +108,16 @@ describe("the corpora together", () => {
   const stored = corpora.flatMap(({ rows }) => rows.filter(({ kind }) => kind === "actor"));
 
   it("hold rows of every chart in its present version", () => {
-    const versions = new Set(stored.map((row) => `${readHead(row.head).kind} ${(JSON.parse(row.body ?? "{}") as Partial<ActorBody>).version}`));
+    const versions = new Set(
+      stored.map((row) => `${readHead(row.head).kind} ${(JSON.parse(row.body ?? "{}") as Partial<ActorBody>).version}`),
+    );
     expect(charts.map(({ name, version }) => `${name} ${version}`).filter((each) => !versions.has(each))).toEqual([]);
   });
 
   it("hold every kind in several states", () => {
-    const states = [...new Set(stored.map((row) => readHead(row.head)).map(({ kind, state, status }) => `${kind} ${state} ${status}`))].sort();
+    const states = [
+      ...new Set(stored.map((row) => readHead(row.head)).map(({ kind, state, status }) => `${kind} ${state} ${status}`)),
+    ].sort();
     expect(states).toEqual(
       expect.arrayContaining([
         "agent serving live",
