@@ -312,7 +312,7 @@ class DuckdbJournal implements Journal {
       const words = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
       this.#options.onNews?.(
         "error",
-        `the store ${this.#files.database} is damaged inside (${words}): what stands there cannot be read. Stop the server and restore a copy (docs/tasks/repair-a-store.md).`,
+        `the store ${this.#files.database} is damaged inside (${words}): what stands there cannot be read. Stop the server and restore a backup or a copy (docs/tasks/repair-a-store.md).`,
       );
     }
   }

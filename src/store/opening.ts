@@ -263,7 +263,7 @@ function newer(files: StoreFiles, format: number, build: Build | null): SomoraEr
     "STORE_NEWER",
     `The store ${files.database} has the format ${format}, written by ${who}; this build knows formats up to ${STORE_FORMAT}.`,
     {
-      hint: "Start the newer build again, or go back to the copy it made before: move store/ away and put the newest store/copy-… in its place.",
+      hint: "Start the newer build again, or go back to the copy it made before its first write: store/copy-… (docs/tasks/repair-a-store.md).",
       details: { format, known: STORE_FORMAT },
     },
   );

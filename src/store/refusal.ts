@@ -1,4 +1,5 @@
 /** What to tell about a store that does not open or cannot be read. */
+import { basename, join } from "node:path";
 import { SomoraError } from "../protocol/errors.ts";
 import { asideFolders, keepAside } from "./aside.ts";
 import type { StoreFiles } from "./files.ts";
@@ -48,10 +49,15 @@ export async function refusal(files: StoreFiles, error: unknown, now: number): P
     hint:
       copy === null
         ? "Restore a backup, or move store/ away to begin with an empty one."
-        : `Restore a backup, or the copy that was made before the last update: move store/ away and put ${copy} in its place (docs/tasks/repair-a-store.md). What came after it is then gone.`,
+        : `Restore a backup, or begin from the copy made before the last update: ${fromCopy(files.folder, copy)}. What came after it is then gone.`,
     details: { file: files.database, aside: kept.folder, copy },
     cause: error,
   });
+}
+
+/** The copy lies in the folder that is moved away. */
+function fromCopy(folder: string, copy: string): string {
+  return `mv ${folder} ${folder}-damaged && cp -r ${join(`${folder}-damaged`, basename(copy))} ${folder}`;
 }
 
 export function firstLine(words: string): string {

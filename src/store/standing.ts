@@ -1,5 +1,6 @@
 /** How a store stands, from its files alone: for `somora doctor`, also while a server has it open. */
 import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { asideFolders } from "./aside.ts";
 import { storeFiles } from "./files.ts";
 import { readMark, type MarkPlace } from "./mark.ts";
@@ -23,6 +24,8 @@ export interface StoreStanding {
   /** Folders, oldest first: of damaged files, and of before an update. */
   asides: string[];
   copies: string[];
+  /** Those of `asides` that belong to no repair: the store did not open. */
+  unopened: string[];
 }
 
 export async function readStanding(storeFolder: string): Promise<StoreStanding> {
@@ -30,6 +33,8 @@ export async function readStanding(storeFolder: string): Promise<StoreStanding> 
   const report = await readReport(files.report);
   const wal = await readWal(files.wal);
   const repair = report?.repairs.at(-1) ?? null;
+  const asides = await asideFolders(storeFolder, "aside");
+  const mended = new Set(report?.repairs.map(({ aside }) => basename(aside)));
   return {
     databaseBytes: await stat(files.database).then(
       ({ size }) => size,
@@ -44,7 +49,8 @@ export async function readStanding(storeFolder: string): Promise<StoreStanding> 
     lastRepair: repair === null ? null : { at: repair.at, said: sayRepair(repair), unfinished: repair.state === "begun" },
     repairs: report?.repairs.length ?? 0,
     lost: report?.repairs.flatMap(({ lost }) => lost) ?? [],
-    asides: await asideFolders(storeFolder, "aside"),
+    asides,
+    unopened: asides.filter((folder) => !mended.has(basename(folder))),
     copies: await asideFolders(storeFolder, "copy"),
   };
 }

@@ -72,6 +72,7 @@ export async function cliWorld(change: (dependencies: CliDependencies) => Partia
         lost: [],
         asides: [],
         copies: [],
+        unopened: [],
       }),
     },
     rehearsal: { startServer: never, checkScript: () => undefined, serveModel: never },

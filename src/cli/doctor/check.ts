@@ -25,6 +25,8 @@ export interface StoreStandingSeen {
   /** Folders, oldest first: of damaged files, and of before an update. */
   asides: string[];
   copies: string[];
+  /** Those of `asides` that belong to no repair: the store did not open. */
+  unopened: string[];
 }
 
 /** What the checks need to know; the start-up file gives it. */

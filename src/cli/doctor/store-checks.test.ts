@@ -14,6 +14,7 @@ const PLAIN: StoreStandingSeen = {
   lost: [],
   asides: [],
   copies: [],
+  unopened: [],
 };
 const REPAIRED: Partial<StoreStandingSeen> = {
   lastRepair: { at: Date.UTC(2026, 11, 1), said: "the store was repaired. Its bytes as they were are in /s/aside-1.", unfinished: false },
@@ -51,7 +52,10 @@ describe("the doctor on a store", () => {
   });
   it("is not content with a repair that was cut short, a store that never opened again, and a newer format", async () => {
     expect((await look({ lastRepair: { at: 0, said: "begun", unfinished: true }, repairs: 1 }))["repair"]).toMatchObject({ ok: false });
-    expect((await look({ asides: ["/s/aside-1"] }))["repair"]).toMatchObject({ ok: false });
+    expect((await look({ ...REPAIRED, asides: ["/s/aside-2"], unopened: ["/s/aside-2"] }))["repair"]).toMatchObject({
+      ok: false,
+      seen: "the store did not open; its bytes are kept in /s/aside-2",
+    });
     expect((await look({ format: 9 }))["size"]).toMatchObject({ ok: false, seen: expect.stringContaining("format 9") as string });
   });
   it("says when the folder cannot be read", async () => {

@@ -26,16 +26,15 @@ function sizeOf({ databaseBytes, walBytes, lastCommit, format, knownFormat, buil
 }
 
 /** Not well until a person has looked: removing the kept bytes says so. */
-function repairOf({ lastRepair, repairs, asides }: StoreStandingSeen): Finding {
-  if (lastRepair === null) {
-    return asides.length === 0
-      ? well("repair", "never needed")
-      : unwell(
-          "repair",
-          `the store did not open once; its bytes are kept in ${asides.join(", ")}`,
-          "Remove them when you need them no more.",
-        );
+function repairOf({ lastRepair, repairs, asides, unopened }: StoreStandingSeen): Finding {
+  if (unopened.length > 0) {
+    return unwell(
+      "repair",
+      `the store did not open; its bytes are kept in ${unopened.join(", ")}`,
+      "docs/tasks/repair-a-store.md says how to go on. Remove them when you need them no more.",
+    );
   }
+  if (lastRepair === null) return well("repair", "never needed");
   const seen = `${new Date(lastRepair.at).toISOString().slice(0, 19)}Z ${lastRepair.said}${repairs > 1 ? ` It was repair ${repairs}.` : ""}`;
   if (lastRepair.unfinished) return unwell("repair", seen, "It was cut short; the next start ends it.");
   const kept = asides.filter((folder) => lastRepair.said.includes(folder));

@@ -2,6 +2,7 @@
  * A store that another build opens. Would catch: a newer build that writes before the files were copied, copies that fill the
  * disk, a home of a newer build taken for an own one, rows lost when the layout changes.
  */
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,6 +56,17 @@ describe("a store opened by another build", () => {
       said.push(...(await openAll(folder, { ...build(version), now: () => NOW + hour * 3_600_000 })).news);
     expect(await copies()).toEqual(["12", "13", "14"].map((hour) => `copy-2026-12-01T${hour}-00-00`));
     expect(said.filter((line) => line.includes("was removed; the newest 3 stay"))).toHaveLength(2);
+  });
+  it("begins from a copy again when its database is damaged, by the command the refusal gives", async () => {
+    await openAll(folder, build("0.1.0"));
+    await openAll(folder, build("0.2.0"));
+    await writeFile(join(folder, FILES.database), "no database");
+    const refused = (await openAll(folder, build("0.2.0")).catch((error: unknown) => error)) as { hint: string };
+    const command = /: (mv .+)\. What came after/.exec(refused.hint)?.[1] ?? "";
+    expect(spawnSync("sh", ["-c", command]).status).toBe(0);
+    const { rows, news } = await openAll(folder, build("0.2.0"));
+    expect(prefixOf(rows, store.epoch)).toBe(20);
+    expect(news).toEqual([expect.stringContaining("as somora 0.1.0 left it") as string]);
   });
   it("that is fresh has nothing to copy", async () => {
     folder = join(scratch, "fresh");
