@@ -72,8 +72,8 @@ async function opensSayingWhatIsGone(folder: string, what: string): Promise<numb
       if (name === FILES.database || name === FILES.wal)
         expect((await readFile(join(folderAside, name))).equals(damaged.get(name) as Buffer)).toBe(true);
   expect(epoch).toBe(store.epoch + 1);
-  // Never again: the next opening has nothing to mend, and its own number. Every fourth is enough.
-  if ((opened += 1) % 4 === 1) {
+  // Never again: the next opening has nothing to mend, and its own number. Every eighth is enough.
+  if ((opened += 1) % 8 === 1) {
     const again = await openAll(folder);
     expect([again.epoch, again.news, again.rows.length]).toEqual([store.epoch + 2, [], rows.length]);
   }
@@ -111,7 +111,7 @@ describe("a log (WAL)", () => {
     LIMIT_MS,
   );
 
-  it.each([0, 3, 5])("with a wrong bit in byte %i of its header loses nothing", async (place) => {
+  it.each([0, 5])("with a wrong bit in byte %i of its header loses nothing", async (place) => {
     const folder = await fresh();
     await flipBit(join(folder, FILES.wal), place, 2);
     expect(await opensSayingWhatIsGone(folder, "header of the log")).toBe(COMMITS);
@@ -124,14 +124,14 @@ describe("a log (WAL)", () => {
     expect(await opensSayingWhatIsGone(folder, "length of an entry")).toBe(CHECKPOINTED);
   });
 
-  it.each([1, 100, 4_000])("whose last %i bytes are zeros opens, and what is gone is named", async (zeros) => {
+  it.each([1, 4_000])("whose last %i bytes are zeros opens, and what is gone is named", async (zeros) => {
     const folder = await fresh();
     const bytes = await readFile(join(folder, FILES.wal));
     await writeFile(join(folder, FILES.wal), bytes.fill(0, bytes.length - zeros));
     expect(await opensSayingWhatIsGone(folder, "zeroed tail")).toBeLessThan(COMMITS);
   });
 
-  it.each([1, 16, 5_000])("with %i zeros behind its end loses nothing", async (zeros) => {
+  it.each([1, 5_000])("with %i zeros behind its end loses nothing", async (zeros) => {
     const folder = await fresh();
     const bytes = await readFile(join(folder, FILES.wal));
     await writeFile(join(folder, FILES.wal), Buffer.concat([bytes, Buffer.alloc(zeros)]));
@@ -222,7 +222,7 @@ describe("a database file", () => {
           hint: expect.stringContaining("Restore a backup") as string,
         });
         // Nothing of it was changed, and the next try copies nothing more.
-        if (index % 4 === 0) await expect(openAll(folder)).rejects.toMatchObject({ details: { aside: join(folder, ASIDE) } });
+        if (index % 8 === 0) await expect(openAll(folder)).rejects.toMatchObject({ details: { aside: join(folder, ASIDE) } });
         expect((await readFile(join(folder, FILES.database))).equals(before)).toBe(true);
         expect((await readFile(join(folder, ASIDE, FILES.database))).equals(before)).toBe(true);
         expect((await readdir(folder)).filter((name) => name.startsWith("aside-"))).toEqual([ASIDE]);
