@@ -7,6 +7,7 @@ import { checkConfigFile, homePaths, openSettings, showConfig } from "../config/
 import { createRehearsalServer, readScript } from "../engines/rehearsal/index.ts";
 import { homeHolder, homeIdOf, openBrowser, systemClock } from "../host/index.ts";
 import { SomoraError } from "../protocol/errors.ts";
+import { readStanding } from "../store/index.ts";
 import { buildName } from "./build-name.ts";
 import { homeFrom } from "./environment.ts";
 import { playedServer } from "./played-server.ts";
@@ -69,6 +70,7 @@ const dependencies: CliDependencies = {
     home,
     storeFile: join(paths.store, "somora.duckdb"),
     keyFile: paths.key,
+    storeStanding: () => readStanding(paths.store),
     async listen() {
       const settings = await openSettings({ home, env: process.env, watch: false });
       const address = settings.listen();

@@ -34,6 +34,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   // Before it says that it serves: who reads that may ask it to stop at once.
   const signalled = untilSignal();
   process.stdout.write(`ready ${somora.url}\nopen ${pairing}\n`);
+  for (const notice of somora.storeNotices) process.stderr.write(`${notice}\n`);
   if (somora.runtime.kernel.held)
     process.stderr.write(
       "The last three starts died within a minute, so running turns are held. Look at the log, then let them go on with `somora resume /`.\n",

@@ -41,6 +41,8 @@ export interface Somora {
   runtime: Runtime;
   handles: Handles;
   log: Log;
+  /** What opening the store found missing or mended, in words: for whoever starts the server. */
+  storeNotices: readonly string[];
   /** A fresh address that pairs a browser. */
   pairingAddress(): string;
   /** Drains: new commands get SERVER_STOPPING, running turns may end within `drainMs`, then everything is closed. */
@@ -81,7 +83,19 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
   for (const process of left.ended) log.write("warn", `ended a process of the last run: ${process.command} (pid ${process.pid})`);
   for (const process of left.lost) log.write("error", `a process of the last run does not die: ${process.command} (pid ${process.pid})`);
 
-  const journal = options.journal ?? createDuckdbJournal({ folder: paths.store, now: () => systemClock.now() });
+  const storeNotices: string[] = [];
+  const journal =
+    options.journal ??
+    createDuckdbJournal({
+      folder: paths.store,
+      now: () => systemClock.now(),
+      build: { version, stamp: options.build ?? null },
+      onNews(level, line) {
+        log.write(level, line);
+        if (level !== "info") storeNotices.push(line);
+      },
+      onProblem: (error) => log.write("warn", `store: ${words(error)}`),
+    });
   const host = createToolHost({ home: paths.home, clock: systemClock, environment: process.env });
   const tools = createToolRoom({
     settings,
@@ -115,7 +129,7 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
     digest: (text) => createHash("sha256").update(text).digest("hex"),
     serverLine: () => {
       const { valid, errors } = settings.status();
-      return { version, home: paths.home, draining, config: { valid, errors } };
+      return { version, home: paths.home, draining, storeNotice: storeNotices.at(-1) ?? null, config: { valid, errors } };
     },
     held: starts.hold,
     fatal: (why, reason) => {
@@ -182,6 +196,7 @@ async function serve(options: SomoraOptions, settings: Settings, lock: Awaited<R
     runtime,
     handles,
     log,
+    storeNotices,
     pairingAddress: () => `${door.url}/#pair=${app.pairing.newCode().code}`,
     stop() {
       stopping ??= (async () => {

@@ -59,6 +59,7 @@ export const ERRORS = {
   HOME_LOCKED: { status: 409, when: "Another server holds this home; its pid and address are named.", again: true },
   PORT_TAKEN: { status: 409, when: "The port is taken; which and what else to do is named.", again: true },
   STORE_UNREADABLE: { status: 500, when: "The store file does not open; its bytes were kept aside.", again: false },
+  STORE_NEWER: { status: 409, when: "The store was written by a newer build in a format this one does not know.", again: false },
   // configuration
   CONFIG_INVALID: {
     status: 400,

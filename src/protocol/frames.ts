@@ -119,6 +119,8 @@ export const serverLineSchema = z.object({
   home: z.string(),
   draining: z.boolean(),
   store: z.object({ state: z.enum(["ok", "stalled"]), since: z.number(), reason: z.string().nullable() }),
+  /** What the last opening of the store found missing or mended, in words. Absent or null: nothing. */
+  storeNotice: z.string().nullable().optional(),
   config: z.object({
     valid: z.boolean(),
     errors: z.array(

@@ -2,7 +2,6 @@
  * One open DuckDB file: a connection that writes, one that reads, and the way both end. Only `fromCache`: a second instance
  * on one file in one process would not see the first one's rows. Nothing in this process may open the file by path.
  */
-import { stat, unlink } from "node:fs/promises";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBAppender, DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
 
@@ -14,6 +13,7 @@ export class Database {
   readonly writer: DuckDBConnection;
   readonly reader: DuckDBConnection;
   #appender: DuckDBAppender | null = null;
+  readonly #background = new Set<DuckDBConnection>();
 
   private constructor(instance: DuckDBInstance, writer: DuckDBConnection, reader: DuckDBConnection) {
     this.#instance = instance;
@@ -22,11 +22,12 @@ export class Database {
   }
 
   static async open(file: string): Promise<Database> {
-    await removeEmpty(file);
     const instance = await DuckDBInstance.fromCache(file, SETTINGS);
     try {
-      const writer = await instance.connect();
-      return new Database(instance, writer, await instance.connect());
+      const database = new Database(instance, await instance.connect(), await instance.connect());
+      // Closing runs on this thread: it must not write. Who wants a checkpoint makes one before.
+      if (!(await database.#isLocked())) await database.writer.run("pragma disable_checkpoint_on_shutdown");
+      return database;
     } catch (error) {
       instance.closeSync();
       throw error;
@@ -40,16 +41,32 @@ export class Database {
 
   /** Last of all at an opening: from here on no statement reaches another file or changes a setting. */
   async lock(): Promise<void> {
-    const [row] = await rowsOf(this.writer, "select current_setting('lock_configuration')");
-    if (row?.[0] === true) return;
-    // Closing runs on this thread: it must not write. Who wants a checkpoint makes one before.
-    await this.writer.run("pragma disable_checkpoint_on_shutdown");
+    if (await this.#isLocked()) return;
     await this.writer.run("set enable_external_access=false");
     await this.writer.run("set lock_configuration=true");
   }
 
+  /** A long read that holds nobody up; closing interrupts it. */
+  async background(sql: string): Promise<void> {
+    const connection = await this.#instance.connect();
+    this.#background.add(connection);
+    try {
+      await connection.run(sql);
+    } finally {
+      this.#background.delete(connection);
+      connection.closeSync();
+    }
+  }
+
+  /** Another opening in this process has the instance and locked it. */
+  async #isLocked(): Promise<boolean> {
+    const [row] = await rowsOf(this.writer, "select current_setting('lock_configuration')");
+    return row?.[0] === true;
+  }
+
   /** Every connection, then the instance. Call it with nothing in flight. What is left uncommitted is dropped. */
   close(): void {
+    for (const connection of this.#background) connection.interrupt();
     const parts = [this.#appender, this.reader, this.writer, this.#instance];
     this.#appender = null;
     const failures: unknown[] = [];
@@ -68,13 +85,4 @@ export class Database {
 export async function rowsOf(connection: DuckDBConnection, sql: string, values?: DuckDBValue[]): Promise<DuckDBValue[][]> {
   const answer = await (values === undefined ? connection.runAndReadAll(sql) : connection.runAndReadAll(sql, values));
   return answer.getRows();
-}
-
-/** A process killed in the very first moment of a home leaves an empty file, which DuckDB refuses. There is nothing in it. */
-async function removeEmpty(file: string): Promise<void> {
-  const size = await stat(file).then(
-    (found) => found.size,
-    () => null,
-  );
-  if (size === 0) await unlink(file);
 }

@@ -7,19 +7,23 @@
  * - After any failed write the connection is not trusted: the next append reopens first and looks up what is there.
  */
 import { mkdir, realpath, statfs } from "node:fs/promises";
-import { join } from "node:path";
 import type { Batch, Journal, StoredRow } from "../ports/journal.port.ts";
 import { SomoraError } from "../protocol/errors.ts";
 import { BLOB_LIMIT, Blobs } from "./blobs.ts";
 import { Checkpoints, WAL_LIMIT } from "./checkpoints.ts";
+import { lastPlace } from "./consistency.ts";
 import { rowsOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import { DuckdbReader } from "./log.reader.ts";
-import { closeQuietly, lastOf, openAgain, openDatabase, refusal, takeEpoch } from "./opening.ts";
-import { FOUND_LIMIT, chunksOf, deletePlaces, eraseSession, findSuperseded, findUnnamed, namedBlobs } from "./prune.ts";
+import { storeFiles, type StoreFiles } from "./files.ts";
+import type { Mark } from "./mark.ts";
+import { closeQuietly, openAgain, openStore } from "./opening.ts";
+import { FOUND_LIMIT, chunksOf, deletePlaces, eraseSession, findSuperseded, findUnnamed, namedBlobs, noteHorizon } from "./prune.ts";
 import type { Place } from "./place.ts";
+import { plainRefusal, refusal } from "./refusal.ts";
+import type { Build } from "./report.ts";
 import { COLUMNS, appendRows, readRows } from "./rows.ts";
-import { NEWEST } from "./schema.ts";
+import { DEEP_CHECK, NEWEST } from "./schema.ts";
 import { Serial, withinLimit } from "./serial.ts";
 
 export interface DuckdbJournalOptions {
@@ -29,6 +33,10 @@ export interface DuckdbJournalOptions {
   now: () => number;
   /** Told of a checkpoint between commits that failed: for the log. The next append reopens the store by itself. */
   onProblem?: (error: unknown) => void;
+  /** Which build opens: another one than last time copies the store aside before it writes. */
+  build?: Build;
+  /** Told what an opening found and did (repairs, copies): for the log. */
+  onNews?: (level: "info" | "warn" | "error", line: string) => void;
   /** How long `reopen` may take before it counts as impossible. */
   reopenLimitMs?: number;
 }
@@ -55,8 +63,9 @@ class DuckdbJournal implements Journal {
   readonly #blobs: Blobs;
   readonly #writer = new Serial();
   readonly #checkpoints = new Checkpoints(() => void this.#checkpointQuietly());
-  #file: string;
+  #files: StoreFiles;
   #database: Database | null = null;
+  #mark: Mark | null = null;
   #state: State = "closed";
   #epoch = 0;
   /** The last commit answered `done`, and the last of those that had rows. */
@@ -65,28 +74,42 @@ class DuckdbJournal implements Journal {
 
   constructor(options: DuckdbJournalOptions) {
     this.#options = options;
-    this.#file = join(options.folder, "somora.duckdb");
-    this.#blobs = new Blobs(join(options.folder, "blobs"));
+    this.#files = storeFiles(options.folder);
+    this.#blobs = new Blobs(this.#files.blobs);
     this.reader = new DuckdbReader(this.#blobs);
   }
 
   open(): Promise<{ epoch: number }> {
     return this.#writer.run(async () => {
       if (this.#state !== "closed") throw new Error("The journal is open already.");
-      await mkdir(this.#options.folder, { recursive: true, mode: 0o700 });
-      this.#file = join(await realpath(this.#options.folder), "somora.duckdb");
-      const now = this.#options.now();
-      const database = await openDatabase(this.#file, now);
+      const { folder, now, build, onNews } = this.#options;
       try {
-        this.#epoch = await takeEpoch(database, now);
-        await this.#use(database);
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        this.#files = storeFiles(await realpath(folder));
       } catch (error) {
-        closeQuietly(database);
-        throw await refusal(this.#file, error, now);
+        const words = error instanceof Error ? error.message : String(error);
+        throw (
+          plainRefusal(this.#files.database, error) ??
+          new SomoraError("STORE_UNREADABLE", `The store's folder ${folder} cannot be made: ${words}`, {
+            hint: "Make the folder above it writable.",
+            cause: error,
+          })
+        );
       }
+      const at = now();
+      const opened = await openStore(this.#files, { now: at, build: build ?? null, tell: onNews ?? (() => {}) });
+      this.#epoch = opened.epoch;
+      this.#mark = opened.mark;
+      try {
+        await this.#use(opened.database);
+      } catch (error) {
+        closeQuietly(opened.database);
+        throw await refusal(this.#files, error, at);
+      }
+      if (opened.unread) void this.#readWhole();
       this.#acknowledged = 0;
       this.#written = 0;
-      newestEpochs.set(this.#file, this.#epoch);
+      newestEpochs.set(this.#files.database, this.#epoch);
       return { epoch: this.#epoch };
     });
   }
@@ -115,7 +138,7 @@ class DuckdbJournal implements Journal {
   }
 
   get #isFenced(): boolean {
-    return (newestEpochs.get(this.#file) ?? 0) > this.#epoch;
+    return (newestEpochs.get(this.#files.database) ?? 0) > this.#epoch;
   }
 
   async #write(batch: Batch): Promise<void> {
@@ -130,12 +153,23 @@ class DuckdbJournal implements Journal {
     }
     const appender = await database.appender();
     await database.writer.run("begin");
-    appendRows(appender, batch, bodies);
+    appendRows(appender, batch, bodies, this.#written);
     appender.flushSync();
     await database.writer.run("commit");
     this.#state = "open";
     this.#written = batch.commit;
+    this.#markWritten();
     this.#checkpoints.wrote(bytes);
+  }
+
+  /** What is answered `done` is marked before. A mark that cannot be written costs only the knowledge of a loss. */
+  #markWritten(): void {
+    if (this.#isFenced) return;
+    try {
+      this.#mark?.write({ epoch: this.#epoch, commit: this.#written });
+    } catch (error) {
+      this.#options.onProblem?.(error);
+    }
   }
 
   reopen(): Promise<{ lastCommit: number }> {
@@ -153,19 +187,21 @@ class DuckdbJournal implements Journal {
 
   async #reopenNow(): Promise<{ lastCommit: number }> {
     await this.#closeAll();
-    const database = await openAgain(this.#file, this.#options.now());
+    const database = await openAgain(this.#files, this.#options.now());
     try {
-      const { newestEpoch, lastCommit } = await lastOf(database, this.#epoch);
-      if (newestEpoch > this.#epoch) newestEpochs.set(this.#file, newestEpoch);
+      const newestEpoch = (await lastPlace(database.writer)).epoch;
+      const lastCommit = (await lastPlace(database.writer, this.#epoch)).commit;
+      if (newestEpoch > this.#epoch) newestEpochs.set(this.#files.database, newestEpoch);
       if (lastCommit < this.#written) {
         throw new SomoraError(
           "STORE_UNREADABLE",
-          `The store ${this.#file} ends at commit ${lastCommit} of this run, but commit ${this.#written} was on disk before.`,
+          `The store ${this.#files.database} ends at commit ${lastCommit} of this run, but commit ${this.#written} was on disk before.`,
           { hint: "The disk lost written data. Restore a backup." },
         );
       }
       await this.#use(database);
       this.#written = lastCommit;
+      this.#markWritten();
       this.#acknowledged = Math.max(lastCommit, this.#acknowledged);
       return { lastCommit: this.#acknowledged };
     } catch (error) {
@@ -182,7 +218,7 @@ class DuckdbJournal implements Journal {
         if (this.#acknowledged > 0 || error instanceof SomoraError) throw error;
         // Damage inside the file shows at the first read: the same answer as for one that does not open.
         await this.#closeAll();
-        throw await refusal(this.#file, error, this.#options.now());
+        throw await refusal(this.#files, error, this.#options.now());
       }
     });
   }
@@ -191,7 +227,7 @@ class DuckdbJournal implements Journal {
     const rows = await this.reader.on((connection) =>
       rowsOf(
         connection,
-        `select ${COLUMNS} from log where kind <> 'opening' and (epoch > $1 or (epoch = $1 and (commit > $2 or (commit = $2 and n > $3))))
+        `select ${COLUMNS} from log where commit > 0 and (epoch > $1 or (epoch = $1 and (commit > $2 or (commit = $2 and n > $3))))
          order by epoch, commit, n limit $4`,
         [after.epoch, BigInt(after.commit), after.n, BigInt(limit)],
       ),
@@ -205,6 +241,7 @@ class DuckdbJournal implements Journal {
       let found: number;
       do {
         const places = await this.reader.on((connection) => find(connection, before, this.#blobs));
+        await this.#noteHorizon(places.at(-1));
         // Each chunk takes its turn among the commits.
         for (const chunk of chunksOf(places)) await this.#writer.run(() => deletePlaces(this.#opened.writer, chunk));
         found = places.length;
@@ -218,8 +255,16 @@ class DuckdbJournal implements Journal {
     return deleted;
   }
 
+  /** Up to here rows may be missing from now on: said in the log before the first is. */
+  async #noteHorizon(highest: Place | undefined): Promise<void> {
+    if (highest !== undefined) await this.#writer.run(() => noteHorizon(this.#opened.writer, this.#epoch, highest));
+  }
+
   async erase(session: string): Promise<void> {
-    await this.#writer.run(() => eraseSession(this.#opened.writer, session));
+    await this.#writer.run(async () => {
+      await noteHorizon(this.#opened.writer, this.#epoch, { epoch: this.#epoch, commit: this.#written });
+      await eraseSession(this.#opened.writer, session);
+    });
   }
 
   checkpoint(): Promise<void> {
@@ -231,6 +276,8 @@ class DuckdbJournal implements Journal {
       if (this.#state === "closed") return;
       const failure = this.#state === "open" ? await this.#checkpointNow().catch((error: unknown) => error) : undefined;
       await this.#closeAll();
+      this.#mark?.close();
+      this.#mark = null;
       this.#state = "closed";
       if (failure !== undefined) throw failure;
     });
@@ -253,6 +300,21 @@ class DuckdbJournal implements Journal {
     this.#database = null;
     this.#state = "failed";
     if (database !== null) closeQuietly(database);
+  }
+
+  /** After an opening that was too large to read every block: damage is said as soon as it is known. */
+  async #readWhole(): Promise<void> {
+    const database = this.#opened;
+    try {
+      await database.background(DEEP_CHECK);
+    } catch (error) {
+      if (this.#database !== database) return; // closed meanwhile, and interrupted by that
+      const words = error instanceof Error ? error.message.split("\n", 1)[0] : String(error);
+      this.#options.onNews?.(
+        "error",
+        `the store ${this.#files.database} is damaged inside (${words}): what stands there cannot be read. Stop the server and restore a backup or a copy (docs/tasks/repair-a-store.md).`,
+      );
+    }
   }
 
   get #opened(): Database {

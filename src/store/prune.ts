@@ -73,6 +73,15 @@ export async function eraseSession(writer: DuckDBConnection, session: string): P
   await writer.run(ERASE, [session]);
 }
 
+/** Up to this place rows may be missing: the opening that checks the log must know before the first one is. */
+export async function noteHorizon(
+  writer: DuckDBConnection,
+  epoch: number,
+  { epoch: upTo, commit }: Pick<Place, "epoch" | "commit">,
+): Promise<void> {
+  await writer.run("insert into log values ($1, 0, 1, '', 'pruned', '', $2, null, 1, 0)", [epoch, JSON.stringify({ epoch: upTo, commit })]);
+}
+
 /** All marks of blob files that stand in rows. */
 export async function namedBlobs(reader: DuckDBConnection): Promise<Set<string>> {
   const rows = await rowsOf(reader, "select distinct body from log where body is not null and starts_with(body, chr(1))");

@@ -6,9 +6,10 @@ import type { Blobs } from "./blobs.ts";
 /** The columns of `readRows`, in its order. */
 export const COLUMNS = "epoch, commit, n, shard, kind, key, head, body";
 
-/** Puts the rows of a batch into the appender; `bodies` are what `Blobs.store` made of theirs. Nothing is on disk yet. */
-export function appendRows(appender: DuckDBAppender, batch: Batch, bodies: readonly (string | null)[]): void {
+/** Puts the rows of a batch into the appender; `bodies` are what `Blobs.store` made of theirs, `previous` the commit with rows before it. Nothing is on disk yet. */
+export function appendRows(appender: DuckDBAppender, batch: Batch, bodies: readonly (string | null)[], previous = batch.commit - 1): void {
   const commit = BigInt(batch.commit);
+  const before = BigInt(previous);
   let n = 0;
   for (const row of batch.rows) {
     const body = bodies[n] ?? null;
@@ -21,6 +22,8 @@ export function appendRows(appender: DuckDBAppender, batch: Batch, bodies: reado
     appender.appendVarchar(row.head);
     if (body === null) appender.appendNull();
     else appender.appendVarchar(body);
+    appender.appendInteger(batch.rows.length);
+    appender.appendBigInt(before);
     appender.endRow();
     n++;
   }

@@ -15,6 +15,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export const SERVER_FILE = join(root, "dist", "main", "server.js");
 /** Wires the same server with a journal that can kill its own process; see there. */
 export const KILLING_SERVER_FILE = join(root, "test", "support", "killing-server.mjs");
+/** Loses its store to a newer run when told; see there. */
+export const FENCED_SERVER_FILE = join(root, "test", "support", "fenced-server.mjs");
 const START_MS = 50_000;
 
 /** Brings `dist/` up to date; does nothing when the sources are those of the last build. */

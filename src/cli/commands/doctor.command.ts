@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { JSON_OPTION, type Command } from "../command.ts";
 import { checkDisk, checkHome, checkKey, checkNode, checkPort, checkStore } from "../doctor/checks.ts";
+import { storeChecks } from "../doctor/store-checks.ts";
 import { json } from "../print.ts";
 
 export const doctorCommand: Command = {
@@ -10,7 +11,7 @@ export const doctorCommand: Command = {
   options: { json: JSON_OPTION },
   notes: ["Exit 0 when all is well, 1 when something is not."],
   async run({ flag, io, dependencies }) {
-    const { nodeVersion, listen, home, storeFile, keyFile } = dependencies.doctor;
+    const { nodeVersion, listen, home, storeFile, keyFile, storeStanding } = dependencies.doctor;
     const running = await dependencies.findServer();
     const health = running === null ? null : await healthOf(running.url);
     const findings = await Promise.all([
@@ -18,6 +19,7 @@ export const doctorCommand: Command = {
       checkHome(home),
       checkKey(keyFile),
       checkStore(storeFile, health),
+      ...storeChecks(storeStanding),
       checkPort(listen, running?.url ?? null),
       checkDisk(await existing(home)),
     ]);

@@ -11,6 +11,24 @@ export interface Finding {
 
 export type Check = () => Promise<Finding>;
 
+/** What the store's files say of themselves, also while a server has them open. */
+export interface StoreStandingSeen {
+  databaseBytes: number;
+  walBytes: number;
+  format: number | null;
+  knownFormat: number;
+  build: { version: string; stamp: string | null } | null;
+  lastCommit: { epoch: number; commit: number } | null;
+  lastRepair: { at: number; said: string; unfinished: boolean } | null;
+  repairs: number;
+  lost: { epoch: number; from: number; to: number | null }[];
+  /** Folders, oldest first: of damaged files, and of before an update. */
+  asides: string[];
+  copies: string[];
+  /** Those of `asides` that belong to no repair: the store did not open. */
+  unopened: string[];
+}
+
 /** What the checks need to know; the start-up file gives it. */
 export interface DoctorSettings {
   nodeVersion: string;
@@ -19,6 +37,7 @@ export interface DoctorSettings {
   home: string;
   storeFile: string;
   keyFile: string;
+  storeStanding: () => Promise<StoreStandingSeen>;
 }
 
 export const well = (name: string, seen: string): Finding => ({ name, ok: true, seen });

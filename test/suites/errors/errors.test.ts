@@ -49,6 +49,7 @@ const PROVOKED: Record<string, string> = {
   CRASHED: "test/suites/runtime/supervision.test.ts",
   HOME_LOCKED: "test/suites/errors/errors.test.ts",
   PORT_TAKEN: "src/server/live/hub.test.ts",
+  STORE_NEWER: "test/suites/journal/update.test.ts",
   STORE_UNREADABLE: "test/suites/journal/duckdb-files.test.ts",
   CONFIG_INVALID: "src/config/settings.test.ts",
   CONFIG_UNREADABLE: "src/config/settings.test.ts",
