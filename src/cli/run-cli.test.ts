@@ -420,7 +420,18 @@ describe("doctor", () => {
     expect(out).toContain("✓ port");
     expect(out).toMatch(/✗ key .*is not there\n +Start the server/);
     expect(JSON.parse((await ended(world.run(["doctor", "--json"]))).out)).toMatchObject({
-      findings: [{ name: "Node", ok: true }, { name: "home" }, { name: "key", ok: false }, { name: "store", ok: true }, {}, {}, {}, {}, {}, {}],
+      findings: [
+        { name: "Node", ok: true },
+        { name: "home" },
+        { name: "key", ok: false },
+        { name: "store", ok: true },
+        {},
+        {},
+        {},
+        {},
+        {},
+        {},
+      ],
     });
   });
 });
