@@ -10,7 +10,7 @@ import type { Json, JsonObject } from "../protocol/json.ts";
 import type { ModelInfo } from "../protocol/model.ts";
 import type { SessionView } from "../protocol/session-view.ts";
 import type { QueueEntry, TurnResult } from "../protocol/turn.ts";
-import type { LedgerSum } from "./journal.port.ts";
+import type { ActivityBucket, LedgerSum } from "./journal.port.ts";
 import type { ToolListing } from "./tools.port.ts";
 
 export interface SendRequest {
@@ -82,6 +82,9 @@ export interface StopAnswer {
 
 export interface ActorsHandle {
   list(under?: string): ActorView[];
+  /** The tree as it was, as far back as `store.keepStoryDays`. */
+  past(at: number, under?: string): Promise<ActorView[]>;
+  activity(span: { from: number; to: number; bucketMs: number }): Promise<ActivityBucket[]>;
   /** The wait graph, and who in it is stuck. */
   waits(): WaitView[];
   slots(): PoolView[];

@@ -73,6 +73,15 @@ export interface LedgerSum {
 }
 
 /** Reads on a connection of their own; they see committed rows only and never hold up the writer. */
+/** `failures`: turns that failed; `restarts`: openings of the store; `questions`: questions to a person that came up. */
+export interface ActivityBucket {
+  at: number;
+  commits: number;
+  questions: number;
+  failures: number;
+  restarts: number;
+}
+
 export interface LogReader {
   /** Transcript rows of a session with number < before (or the newest), oldest first, at most `limit`. Bodies as stored. */
   transcript(session: string, options: { before?: number; limit: number }): Promise<StoredRow[]>;
@@ -80,6 +89,10 @@ export interface LogReader {
   payloads(ids: readonly string[]): Promise<Map<string, string>>;
   /** All rows of one actor, oldest first, the last `limit`. */
   story(address: string, limit: number): Promise<StoredRow[]>;
+  /** The newest row of each actor whose head says `at` (wall clock) or earlier, oldest first; of those that had gone by then too. */
+  actorsAt(at: number): Promise<StoredRow[]>;
+  /** What happened from `from` to before `to`, in buckets of `bucketMs` wall clock; buckets in which nothing did are absent. */
+  activity(span: { from: number; to: number; bucketMs: number }): Promise<ActivityBucket[]>;
   ledger(query: { by: ("agent" | "model" | "day")[]; under?: string; since?: number }): Promise<LedgerSum[]>;
   counts(): Promise<Record<RowKind, number>>;
 }

@@ -127,6 +127,25 @@ describe("sending", () => {
     expect(house.calls.at(-1)?.argument).toMatchObject({ agent: "guide", session: "main", title: kept });
   });
 
+  it.each([
+    ["backwards", "from=10&to=5"],
+    ["too many buckets", "from=0&to=9999999999&bucketMs=100"],
+    ["no number", "from=now&to=5"],
+  ])("refuses an activity of %s, and hands on one of a day", async (_, query) => {
+    const { ask, house } = world();
+    expect(await ask("GET", `/api/activity?${query}`)).toMatchObject({ status: 400, body: { error: { code: "REQUEST_INVALID" } } });
+    expect(await ask("GET", "/api/activity?from=0&to=86400000")).toMatchObject({ status: 200, body: { buckets: [] } });
+    expect(house.calls.at(-1)?.argument).toEqual({ from: 0, to: 86_400_000, bucketMs: 30_000 });
+  });
+
+  it("reads the tree of a moment with at, and the living one without", async () => {
+    const { ask, house } = world();
+    await ask("GET", "/api/actors?at=1700000000000&under=/agents/guide");
+    expect(house.calls).toEqual([{ name: "actors.past", argument: { at: 1_700_000_000_000, under: "/agents/guide" } }]);
+    await ask("GET", "/api/actors");
+    expect(house.calls).toHaveLength(1);
+  });
+
   it("takes a text of exactly the limit", async () => {
     const { ask } = world();
     expect((await ask("POST", "/api/chat/send", { agent: "guide", text: "x".repeat(262_144) })).status).toBe(202);

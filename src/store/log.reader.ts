@@ -1,10 +1,11 @@
 /** Reads of the log on a connection of their own. While the store is being reopened they are refused, not kept waiting. */
 import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
-import type { LedgerSum, LogReader, RowKind, StoredRow } from "../ports/journal.port.ts";
+import type { ActivityBucket, LedgerSum, LogReader, RowKind, StoredRow } from "../ports/journal.port.ts";
 import { SomoraError } from "../protocol/errors.ts";
 import type { Blobs } from "./blobs.ts";
 import { rowsOf } from "./database.ts";
 import { COLUMNS, readRows } from "./rows.ts";
+import { ACTIVITY, ACTORS_AT } from "./schema.ts";
 import { Serial } from "./serial.ts";
 
 const KINDS: readonly RowKind[] = ["actor", "part", "payload", "transcript", "ledger"];
@@ -57,6 +58,21 @@ export class DuckdbReader implements LogReader {
       [address],
     );
     return rows.reverse();
+  }
+
+  actorsAt(at: number): Promise<StoredRow[]> {
+    return this.#read(ACTORS_AT, [BigInt(at)]);
+  }
+
+  async activity({ from, to, bucketMs }: { from: number; to: number; bucketMs: number }): Promise<ActivityBucket[]> {
+    const rows = await this.#rows(ACTIVITY, [BigInt(from), BigInt(to), BigInt(bucketMs)]);
+    return rows.map(([at, commits, questions, failures, restarts]) => ({
+      at: Number(at),
+      commits: Number(commits),
+      questions: Number(questions),
+      failures: Number(failures),
+      restarts: Number(restarts),
+    }));
   }
 
   async ledger({ by, under, since }: { by: ("agent" | "model" | "day")[]; under?: string; since?: number }): Promise<LedgerSum[]> {

@@ -1,6 +1,6 @@
 /** Reads of the log in memory: what the views and queries on DuckDB answer, over an array of rows in order. */
 import { z } from "zod";
-import type { LedgerSum, LogReader, RowKind, StoredRow } from "../ports/journal.port.ts";
+import type { ActivityBucket, LedgerSum, LogReader, RowKind, StoredRow } from "../ports/journal.port.ts";
 
 const count = z.number().default(0);
 const ledgerHead = z.object({
@@ -15,6 +15,15 @@ const ledgerHead = z.object({
   costUsd: z.number().nullable().default(null),
 });
 const transcriptHead = z.object({ seq: z.number() });
+
+const momentHead = z.object({
+  at: z.number().default(Number.NaN),
+  kind: z.string().optional(),
+  state: z.string().optional(),
+  birth: z.string().optional(),
+});
+const turnEnd = z.object({ outcome: z.string().optional() });
+const momentOf = (row: StoredRow): number => momentHead.parse(JSON.parse(row.head)).at;
 
 type Group = "agent" | "model" | "day";
 const GROUPS: readonly Group[] = ["agent", "model", "day"];
@@ -49,6 +58,36 @@ export class MemoryReader implements LogReader {
   async story(address: string, limit: number): Promise<StoredRow[]> {
     const rows = this.#rows().filter((row) => row.kind === "actor" && row.key === address);
     return last(rows, limit).map((row) => ({ ...row }));
+  }
+
+  async actorsAt(at: number): Promise<StoredRow[]> {
+    const newest = new Map<string, StoredRow>();
+    for (const row of this.#rows()) {
+      if (row.kind !== "actor" || momentOf(row) > at) continue;
+      newest.delete(row.key);
+      newest.set(row.key, { ...row });
+    }
+    return [...newest.values()];
+  }
+
+  /** The twin is opened once and keeps no openings: restarts are 0. */
+  async activity({ from, to, bucketMs }: { from: number; to: number; bucketMs: number }): Promise<ActivityBucket[]> {
+    const buckets = new Map<number, { commits: Set<string>; questions: Set<string>; failures: number }>();
+    for (const row of this.#rows()) {
+      const at = row.kind === "actor" || row.kind === "transcript" ? momentOf(row) : Number.NaN;
+      if (!(at >= from && at < to)) continue;
+      const start = from + Math.floor((at - from) / bucketMs) * bucketMs;
+      const bucket = buckets.get(start) ?? { commits: new Set(), questions: new Set(), failures: 0 };
+      buckets.set(start, bucket);
+      bucket.commits.add(`${row.epoch}.${row.commit}`);
+      const head = momentHead.parse(JSON.parse(row.head));
+      if (row.kind === "actor" && head.kind === "question" && head.state === "open") bucket.questions.add(head.birth ?? "");
+      if (row.kind === "transcript" && head.kind === "turn_end" && turnEnd.parse(JSON.parse(row.body ?? "{}")).outcome === "failed")
+        bucket.failures += 1;
+    }
+    return [...buckets]
+      .sort(([a], [b]) => a - b)
+      .map(([at, { commits, questions, failures }]) => ({ at, commits: commits.size, questions: questions.size, failures, restarts: 0 }));
   }
 
   async ledger({ by, under, since }: { by: Group[]; under?: string; since?: number }): Promise<LedgerSum[]> {

@@ -59,6 +59,22 @@ select epoch, commit, n, shard, kind, key, head, body from log join newest on lo
 where kind = 'actor' or body is not null
 order by epoch, commit, n`;
 
+/** The newest actor rows of $1 or before, as `NEWEST`. */
+export const ACTORS_AT = `with newest as (
+  select arg_max(rowid, ${PLACE}) as row from log where kind = 'actor' and (head->>'$.at')::bigint <= $1 group by key)
+select epoch, commit, n, shard, kind, key, head, body from log join newest on log.rowid = newest.row
+order by epoch, commit, n`;
+
+/** Per bucket of $3 ms from $1 to before $2: commits, questions, failed turns, openings. A commit counts where its rows say `at`. */
+export const ACTIVITY = `with moments as (
+  select epoch, commit, kind, head, body, (head->>'$.at')::bigint as at_ms from log where kind in ('actor', 'transcript', 'opening'))
+select $1 + ((at_ms - $1) // $3) * $3 as bucket,
+  count(distinct epoch::hugeint * 1208925819614629174706176 + commit::hugeint) filter (kind <> 'opening'),
+  count(distinct head->>'$.birth') filter (kind = 'actor' and (head->>'$.kind') = 'question' and (head->>'$.state') = 'open'),
+  count(*) filter (case when kind = 'transcript' and (head->>'$.kind') = 'turn_end' then (body->>'$.outcome') = 'failed' else false end),
+  count(*) filter (kind = 'opening')
+from moments where at_ms >= $1 and at_ms < $2 group by bucket order by bucket`;
+
 /** Rows of actors and parts that a newer row of the same key stands over, and whose \`at\` is before $1. */
 export const SUPERSEDED = `with newest as (
   select kind, key, max(${PLACE}) as place from log where kind in ('actor', 'part') group by kind, key)

@@ -171,6 +171,8 @@ export function fakeHouse(): FakeHouse {
     },
     actors: {
       list: (under) => [...actors.values()].filter((actor) => under === undefined || under === "/" || actor.address.startsWith(under)),
+      past: (at, under) => say("actors.past", { at, under }, () => [...actors.values()]),
+      activity: (span) => say("actors.activity", span, () => []),
       waits: () => waits,
       slots: () => [],
       get: (address) => {

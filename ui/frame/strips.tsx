@@ -1,4 +1,4 @@
-/** What is wrong with the house itself, above the place: broken configuration, a disk that takes nothing, held turns. */
+/** What is wrong with the house itself, above the place: a store that was mended, broken configuration, a disk that takes nothing, held turns. */
 import { clockTime, type MarkName } from "../../src/client/index.ts";
 import { useClient, useServer } from "../hooks/use-client.ts";
 import { say } from "./toast.tsx";
@@ -25,6 +25,11 @@ export function Strips() {
           The disk takes no commits since {clockTime(server.store.since)}
           {server.store.reason === null ? "" : `: ${server.store.reason}`}. What was accepted waits; new messages are kept here; Stop still
           works.
+        </Strip>
+      ) : null}
+      {server.storeNotice ? (
+        <Strip move="bad" mark="failed">
+          The store at this start: {coded(server.storeNotice)} <span className="font-mono">somora doctor</span> says it again.
         </Strip>
       ) : null}
       {server.config.errors.map((error) => (

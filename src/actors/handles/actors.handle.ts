@@ -9,6 +9,7 @@ import type { PoolView } from "../../protocol/waits.ts";
 import type { ActorsHandle } from "../../ports/handles.port.ts";
 import { FOLDER_GONE, folderGone } from "../folder-gone.ts";
 import { type ActorBody, readHead } from "../kernel/rows.ts";
+import { pastViews } from "../past.ts";
 import type { RuntimeParts } from "../runtime-parts.ts";
 
 const STOP_LIMIT_MS = 15_000;
@@ -87,6 +88,8 @@ export function actorsHandle(parts: RuntimeParts): ActorsHandle {
       if (scope === ROOT) views.push(...lostViews(parts));
       return views;
     },
+    past: async (at, under) => pastViews(await journal.reader.actorsAt(at), (under ?? ROOT) as Address),
+    activity: (span) => journal.reader.activity(span),
     waits: () => kernel.waits(),
     slots: () => [...kernel.addresses()].flatMap((address) => poolView(parts, address) ?? []),
     get(address) {

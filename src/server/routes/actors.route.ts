@@ -4,14 +4,38 @@ import { SomoraError } from "../../protocol/errors.ts";
 import { addressField, numberField } from "../fields.ts";
 import { accepted, ok, route, type Route } from "../route.ts";
 
+const MOST_BUCKETS = 5_000;
+const momentField = numberField(0, 9_999_999_999_999);
+
 export const actorRoutes: readonly Route[] = [
   route({
     method: "GET",
     path: "/actors",
-    summary: "The living tree, as committed.",
-    query: { under: addressField.optional() },
+    summary: "The living tree, as committed; with `at` (epoch milliseconds) as it was then.",
+    query: { under: addressField.optional(), at: momentField.optional() },
     answers: "200 `{actors}`",
-    run: ({ query }, { handles }) => ok({ actors: handles.actors.list(query.under) }),
+    run: async ({ query }, { handles }) =>
+      ok({ actors: query.at === undefined ? handles.actors.list(query.under) : await handles.actors.past(query.at, query.under) }),
+  }),
+  route({
+    method: "GET",
+    path: "/activity",
+    summary: "What happened when: commits, questions, failed turns and starts of the server, in buckets of time.",
+    query: { from: momentField, to: momentField, bucketMs: numberField(100, 86_400_000).default(30_000) },
+    answers: "200 `{buckets: [{at, commits, questions, failures, restarts}]}`; buckets in which nothing happened are left out",
+    run: async ({ query: { from, to, bucketMs } }, { handles }) => {
+      if (to <= from || (to - from) / bucketMs > MOST_BUCKETS) {
+        throw new SomoraError(
+          "REQUEST_INVALID",
+          `From ${from} to ${to} in steps of ${bucketMs} ms is no span of 1 to ${MOST_BUCKETS} buckets.`,
+          {
+            hint: "Ask for a shorter span or for larger buckets.",
+            details: { field: "to", in: "query" },
+          },
+        );
+      }
+      return ok({ buckets: await handles.actors.activity({ from, to, bucketMs }) });
+    },
   }),
   route({
     method: "GET",

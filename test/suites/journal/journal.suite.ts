@@ -264,6 +264,36 @@ export function journalSuite(name: string, makeHarness: () => Promise<JournalHar
       expect(bodiesOf(await journal.reader.story("/a", 2))).toEqual([2, 3]);
       expect(bodiesOf(await journal.reader.story("/a", 9))).toEqual([1, 2, 3]);
     });
+    it("tells the newest row of each actor as of a moment, oldest first, the ended ones too", async () => {
+      const at = (address: string, moment: number, body: number, status = "live"): LogRow => ({
+        ...actor(address, body, body),
+        head: JSON.stringify({ address, at: moment, status }),
+      });
+      await commit(1, at("/a", 100, 1), at("/b", 100, 2));
+      await commit(2, at("/a", 200, 3));
+      await commit(3, at("/b", 300, 4, "down"), at("/c", 300, 5));
+      const then = async (moment: number) => bodiesOf(await journal.reader.actorsAt(moment));
+      expect(await then(99)).toEqual([]);
+      expect(await then(100)).toEqual([1, 2]);
+      expect(await then(299)).toEqual([2, 3]);
+      expect(await then(300)).toEqual([3, 4, 5]);
+    });
+    it("counts commits, questions and failed turns in buckets of time", async () => {
+      const step = (moment: number, more: object = {}): LogRow => ({ ...actor("/a", 1), head: JSON.stringify({ at: moment, ...more }) });
+      const ended = (seq: number, moment: number, outcome: string): LogRow => ({
+        ...transcript("/s", seq, { outcome }),
+        head: JSON.stringify({ seq, at: moment, kind: "turn_end" }),
+      });
+      await commit(1, step(1_000), ended(1, 1_000, "failed"));
+      await commit(2, step(1_999, { kind: "question", state: "open", birth: "1.2.1" }));
+      await commit(3, step(3_500), ended(2, 3_500, "completed"));
+      const buckets = await journal.reader.activity({ from: 1_000, to: 3_600, bucketMs: 1_000 });
+      expect(buckets.map(({ restarts: _, ...bucket }) => bucket)).toEqual([
+        { at: 1_000, commits: 2, questions: 1, failures: 1 },
+        { at: 3_000, commits: 1, questions: 0, failures: 0 },
+      ]);
+      expect(await journal.reader.activity({ from: 2_000, to: 3_000, bucketMs: 1_000 })).toEqual([]);
+    });
     it("counts rows by kind", async () => {
       await commit(1, actor("/a", 1), actor("/a", 2), part("/a", "x", 1, null), payload("1.1.1:0", ""), transcript("/s", 1, {}));
       expect(await journal.reader.counts()).toEqual({ actor: 2, part: 1, payload: 1, transcript: 1, ledger: 0 });
