@@ -129,6 +129,7 @@ function byWhom(error: ErrorBody | undefined): string {
 /** From the tree alone: `state` is the chart's own word. */
 function ofActor(actor: ActorView, now: number): Saying {
   const span = spanWords(Math.max(0, now - actor.since));
+  if (actor.status === "restarting") return saying("clock", "Crashed; it starts anew in a moment.");
   if (actor.status === "suspended") return saying("idle", `Stopped ${atTime(actor.since, now)}; it goes on when somebody writes.`);
   if (actor.waitingFor !== undefined && !(actor.kind === "turn" && actor.state.endsWith("calling"))) {
     const { what } = actor.waitingFor;
