@@ -43,7 +43,8 @@ export function setFence(core: Core, root: Actor, reason: StopReason, kind: { id
   if (root.fence && !(root.fence.idle && !kind.idle)) return 0;
   root.fence = { reason, idle: kind.idle, rebirth: kind.rebirth ?? false, left: 0 };
   if (kind.auto) root.fence.auto = true;
-  core.open.fenced = true;
+  // A stop is urgent and its row goes first; a thousand crashes at once need no thousand commits.
+  if (reason.by !== "crash") core.open.fenced = true;
   markDirty(core, root);
   const told = tellScope(core, root, root.fence);
   liftIfThrough(core, root);
@@ -98,6 +99,8 @@ function tellStop(core: Core, actor: Actor, reason: StopReason): void {
       pushFront(core, actor, kernelMail(core, "stop", { type: "stop", stop: reason }));
     setDeadline(core, actor);
   }
+  // It may have stood still with mail: that is refused now, and then it is down.
+  makeReady(core, actor);
   // What is parked or has nothing to hear goes down by itself, once its children are down.
   if (actor.parked !== null || actor.mail.length === 0) tryDown(core, actor);
 }
