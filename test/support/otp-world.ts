@@ -51,24 +51,35 @@ type MemberEvent = { type: string; [field: string]: unknown; token?: Token; addr
 
 /** How many first steps at an address still throw: the world outside that a start depends on. */
 const startFaults = new Map<string, number>();
+/** Addresses whose next lives end in their first step. */
+const endsAtOnce = new Set<string>();
+/** First steps that were tried at an address, failed ones too: more than rows can tell when several fall into one commit. */
+const tries = new Map<string, number>();
 const last = (address: string): string => address.slice(address.lastIndexOf("/") + 1);
 
 const reply = (event: MemberEvent, value: Json): { type: "reply"; params: { token: Token; value: Json } }[] =>
   event.token === undefined ? [] : [{ type: "reply", params: { token: event.token, value } }];
 
 function begin(input: { address: Address; end?: boolean }): MemberContext {
+  tries.set(input.address, (tries.get(input.address) ?? 0) + 1);
   const faults = startFaults.get(input.address) ?? 0;
   if (faults > 0) {
     startFaults.set(input.address, faults - 1);
     throw new Error(`${last(input.address)} does not start`);
   }
-  return { address: input.address, seen: [], downs: [], atOnce: input.end === true };
+  return { address: input.address, seen: [], downs: [], atOnce: input.end === true || endsAtOnce.has(input.address) };
 }
 
 function birth(child: Child): { type: "spawn"; params: { name: string; chart: string; spec: string; input: JsonObject; watch: boolean } } {
   return {
     type: "spawn",
-    params: { name: child.name, chart: child.chart ?? "member", spec: child.spec ?? "permanent", input: child.input ?? {}, watch: child.watch !== false },
+    params: {
+      name: child.name,
+      chart: child.chart ?? "member",
+      spec: child.spec ?? "permanent",
+      input: child.input ?? {},
+      watch: child.watch !== false,
+    },
   };
 }
 
@@ -109,7 +120,11 @@ const memberMachine = setup({
             effects: [
               {
                 type: "stop",
-                params: { address: event["who"] as Address, reason: { by: "agent" }, ...(event["remove"] === true ? { remove: true } : {}) },
+                params: {
+                  address: event["who"] as Address,
+                  reason: { by: "agent" },
+                  ...(event["remove"] === true ? { remove: true } : {}),
+                },
               },
             ],
           })),
@@ -183,6 +198,7 @@ export class Otp {
   #charts: readonly ChartDefinition[];
   #dieAt: number;
   #died = false;
+  #kernels = 0;
   readonly #root: JsonObject;
 
   private constructor(options: OtpOptions) {
@@ -201,6 +217,8 @@ export class Otp {
 
   static async open(options: OtpOptions = {}, faults: Record<string, number> = {}): Promise<Otp> {
     startFaults.clear();
+    tries.clear();
+    endsAtOnce.clear();
     for (const [address, times] of Object.entries(faults)) startFaults.set(address, times);
     const world = new Otp(options);
     await world.#open([]);
@@ -208,6 +226,7 @@ export class Otp {
   }
 
   async #open(rows: readonly StoredRow[]): Promise<void> {
+    this.#kernels += 1;
     this.journal = createMemoryJournal({
       from: rows,
       onAppend: () => {
@@ -250,8 +269,13 @@ export class Otp {
   }
 
   async advance(ms: number): Promise<void> {
-    await this.time.advance(ms);
-    await this.settle();
+    // A kernel that dies on the way is replaced on the way.
+    const step = this.#dieAt === 0 ? ms : 250;
+    for (let left = ms; left > 0 || left === ms; left -= step) {
+      await this.time.advance(Math.min(step, left));
+      await this.settle();
+      if (left === 0) return;
+    }
   }
 
   /** An event that nobody waits an answer for. */
@@ -261,10 +285,12 @@ export class Otp {
   }
 
   async ask(who: string, event: { type: string; [field: string]: unknown }): Promise<Json> {
+    const kernels = this.#kernels;
     const answer = this.kernel.command(at(who), event);
     answer.catch(() => {});
     await this.settle();
-    return answer;
+    // Who asked a kernel that died hears nothing; what it asked was committed.
+    return this.#kernels === kernels ? answer : null;
   }
 
   crash(who: string, text = "planted"): Promise<void> {
@@ -293,6 +319,10 @@ export class Otp {
 
   failStarts(who: string, times: number): void {
     startFaults.set(at(who), times);
+  }
+
+  endAtStart(who: string): void {
+    endsAtOnce.add(at(who));
   }
 
   /** Work at the hand driver, in the order it was started. */
@@ -337,7 +367,12 @@ export class Otp {
     return this.downs(who).flatMap((down) => (down.name === name ? [down.kind] : []));
   }
 
-  /** How often it was born so far, from the rows. */
+  /** How often its first step was tried. */
+  starts(who: string): number {
+    return tries.get(at(who)) ?? 0;
+  }
+
+  /** In how many births its rows show it. */
   lives(who: string): number {
     return new Set(this.#heads().flatMap((head) => (head.address === at(who) ? [head.birth] : []))).size;
   }
@@ -369,15 +404,21 @@ function compareIds(a: string, b: string): number {
   return 0;
 }
 
-/** Plays a story once, then once for each of its commits with the kernel replaced right after it; all end alike. */
-export async function atEveryCommit<End>(
+/**
+ * Plays a story once, then once for each of its commits with the kernel replaced right after it. What it ends in must be the same;
+ * `exact` is only told of the first, where nothing is computed twice.
+ */
+export async function atEveryCommit<End, Exact>(
   options: OtpOptions,
-  story: (world: Otp) => Promise<End>,
-  faults: Record<string, number> = {},
-): Promise<{ end: End; others: End[] }> {
-  const world = await Otp.open(options, faults);
-  const end = await story(world);
-  const others: End[] = [];
-  for (let dieAt = 1; dieAt <= world.commits; dieAt += 1) others.push(await story(await Otp.open({ ...options, dieAt }, faults)));
-  return { end, others };
+  story: (world: Otp) => Promise<{ end: End; exact?: Exact }>,
+): Promise<{ end: End; exact: Exact | undefined; different: { dieAt: number; end: End }[]; commits: number }> {
+  const world = await Otp.open(options);
+  const { end, exact } = await story(world);
+  const different: { dieAt: number; end: End }[] = [];
+  const { commits } = world;
+  for (let dieAt = 1; dieAt <= commits; dieAt += 1) {
+    const other = await story(await Otp.open({ ...options, dieAt }));
+    if (JSON.stringify(other.end) !== JSON.stringify(end)) different.push({ dieAt, end: other.end });
+  }
+  return { end, exact, different, commits };
 }

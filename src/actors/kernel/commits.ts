@@ -128,6 +128,8 @@ export class Commits {
     const { open } = core;
     const at = core.clock.now();
     const views: Built["views"] = [];
+    // Before the living: an address may have a new life in the commit that buries the old one, and the newest row counts (K5).
+    for (const row of open.buried) open.rows.push(row);
     for (const actor of open.dirty) {
       const stopping = fenceOf(actor) !== null;
       const { row, state } = actorRow(actor, at, stopping);
@@ -136,7 +138,6 @@ export class Commits {
       actor.dirty = false;
       views.push({ actor, view: committedView(actor, state, statusOf(actor, stopping)) });
     }
-    for (const row of open.buried) open.rows.push(row);
     const batch: Batch = { epoch: core.epoch, commit: core.commitNumber, rows: open.rows };
     core.commitNumber += 1;
     core.ordinal = 0;

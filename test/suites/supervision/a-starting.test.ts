@@ -83,10 +83,7 @@ describe("group A, starting", () => {
 
   // One of the children it starts with fails: the supervisor fails as a whole, who had started is stopped in reverse order.
   it("sup_start_child_returns_error: one failing child takes the first start with it, those before it go in reverse", async () => {
-    const world = await Otp.open(
-      { sup: { wholeStart: true }, children: { a: {}, b: {}, c: {} }, input: { c: {} } },
-      { "/sup/c": 1 },
-    );
+    const world = await Otp.open({ sup: { wholeStart: true }, children: { a: {}, b: {}, c: {} }, input: { c: {} } }, { "/sup/c": 1 });
     expect(world.has("")).toBe(false);
     expect(world.buried()).toEqual(["c", "b", "a", "sup"]);
     expect(world.downs("/")).toMatchObject([{ name: "sup", kind: "crash", message: "its child /sup/c did not start: c does not start" }]);
