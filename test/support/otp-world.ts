@@ -110,7 +110,13 @@ const memberMachine = setup({
         pass: {
           actions: decide<MemberContext, MemberEvent>((_, event) => ({
             effects: [
-              { type: "send", params: { to: event["to"] as Address, event: { type: "say", text: String(event["text"]) } } },
+              {
+                type: "send",
+                params: {
+                  to: event["to"] as Address,
+                  event: (event["event"] as { type: string } | undefined) ?? { type: "say", text: String(event["text"]) },
+                },
+              },
               ...reply(event, null),
             ],
           })),
