@@ -1,6 +1,7 @@
 /**
  * `npm run proof [-- --kills N --seed S --report FILE]`: the long proofs, which CI repeats in small. Kills a real server N times
- * (200) and prints how often each phase was hit; the report has one JSON line per kill: phase, time to serving, verdict.
+ * (200) and prints how often each phase was hit; the report has one JSON line per kill: phase, time to serving, verdict. Then
+ * supervision: 1,000 against 100,000 children, and every planted fault of the kernel against its suite.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -28,5 +29,10 @@ rmSync(report, { force: true });
 const began = Date.now();
 if (!(await build())) process.exit(1);
 const env = { ...process.env, HOSTILE_KILLS: values.kills, HOSTILE_SEED: values.seed, HOSTILE_REPORT: report };
-process.exitCode = await runNode("node_modules/vitest/vitest.mjs", ["run", "test/hostile/kill.test.ts"], { env });
+const vitest = "node_modules/vitest/vitest.mjs";
+const killed = await runNode(vitest, ["run", "test/hostile/kill.test.ts"], { env });
 console.log(`proof: ${values.kills} kills in ${seconds(began)}, report in ${report}`);
+const many = { env: { ...process.env, SUPERVISION_CHILDREN: "100000" } };
+const scaled = await runNode(vitest, ["run", "test/suites/supervision/j-robustness.test.ts", "-t", "scale_start_stop_many_children"], many);
+const mutated = await runNode("scripts/mutate-kernel.mjs", ["--check"]);
+process.exitCode = killed === 0 && scaled === 0 && mutated === 0 ? 0 : 1;

@@ -77,11 +77,36 @@ const log = (world: Otp): string[] => world.kernel.context("/sup/s" as never)?.[
 
 describe("gen_statem", () => {
   // Started with a name, it answers under that name; a second start under the same name is refused.
-  it("start1: a machine is there under its name in its first state, and a second one of that name is not", async () => {
+  it("start8: a machine is there under its name in its first state, and a second one of that name is not", async () => {
     const world = await opened();
     expect(log(world)).toEqual(["enter idle"]);
     await world.start({ name: "s", chart: "statem" });
     expect(world.kernel.stats().crashes).toBe(1);
+  });
+
+  // Its init says `ignore`: there is no machine, and that is no error.
+  it("start4: a machine that ends in its first step is not there, down as normal", async () => {
+    const world = await Otp.open();
+    await world.start({ name: "s", spec: "transient", input: { end: true } });
+    expect([world.has("s"), world.downsOf("s"), world.kernel.stats().crashes]).toEqual([false, ["normal"], 0]);
+  });
+
+  // Its init stops with a reason: there is no machine, and who started it gets the reason.
+  it("start5: a machine whose first step throws is not there, and its starter gets the reason", async () => {
+    const world = await Otp.open();
+    world.failStarts("s", 1);
+    await world.start({ name: "s", spec: "temporary" });
+    expect([world.has("s"), world.downs()]).toMatchObject([false, [{ name: "s", kind: "crash", message: "s does not start" }]]);
+  });
+
+  // Stop registered machines and start new ones under the same name at once.
+  it("start11: after its stop a name can be taken again at once, many times", async () => {
+    const world = await opened();
+    for (let n = 0; n < 3; n += 1) {
+      await world.stop("s");
+      await world.start({ name: "s", chart: "statem", spec: "transientKeeper" });
+      expect(log(world)).toEqual(["enter idle"]);
+    }
   });
 
   // A start that times out or fails is no machine, and its name is free.
@@ -104,14 +129,14 @@ describe("gen_statem", () => {
   });
 
   // To stop one that is not there is an error for who asks, not a hang.
-  it("stop8: to stop one that is gone is refused", async () => {
+  it("stop4: to stop one that is gone is refused", async () => {
     const world = await opened();
     await world.stop("s");
     await expect(world.kernel.stop("/sup/s" as never, { by: "user" })).rejects.toMatchObject({ code: "ACTOR_UNKNOWN" });
   });
 
   // It throws in an event handler: who asked and who watches get the reason.
-  it("abnormal1: a throw in an event is answered to who asked, with the reason", async () => {
+  it("abnormal2: a throw in an event is answered to who asked, with the reason", async () => {
     const world = await Otp.open({ children: { a: { restart: "temporary", past: "fail" } } });
     await expect(world.ask("a", { type: "crash", text: "why" })).rejects.toMatchObject({
       code: "CRASHED",
@@ -218,7 +243,7 @@ describe("gen_statem", () => {
   });
 
   // An event no state takes is ignored or a crash as the machine says; here it is counted, and who asked is told at once.
-  it("undef_handle_event: an event that no state takes changes nothing, is counted, and who asked is told", async () => {
+  it("undef_event: an event that no state takes changes nothing, is counted, and who asked is told", async () => {
     const world = await opened();
     await expect(world.ask("s", { type: "nonsense" })).rejects.toMatchObject({ code: "ACTOR_UNKNOWN" });
     expect([log(world), world.kernel.stats().notTaken]).toEqual([["enter idle"], 1]);
@@ -226,7 +251,7 @@ describe("gen_statem", () => {
 
   // A call of a function that does not exist ends the machine with that as its reason; here a driver that does not exist is a
   // failure the chart hears of.
-  it("undef_in_handle_event: work for a driver that does not exist fails and is told to the chart, nothing hangs", async () => {
+  it("undef_in_event: work for a driver that does not exist fails and is told to the chart, nothing hangs", async () => {
     const world = await opened();
     await world.tell("s", { type: "unknown" });
     expect(world.kernel.stats().notTakenTypes).toEqual([["statem:idle:x.failed", 1]]);
