@@ -11,7 +11,7 @@ import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { runnerImport } from "vite";
 import { readJson, root } from "./lib/files.mjs";
-import { seconds } from "./lib/run.mjs";
+import { runNode, seconds } from "./lib/run.mjs";
 
 const { values } = parseArgs({ options: { check: { type: "boolean", default: false }, only: { type: "string" } } });
 const only = values.only?.split(",") ?? null;
@@ -46,7 +46,7 @@ async function redGroups() {
       stdio: "ignore",
       detached: true,
     });
-    const limit = setTimeout(() => process.kill(-child.pid, "SIGKILL"), LIMIT_MS);
+    const limit = setTimeout(() => process.kill(-Number(child.pid), "SIGKILL"), LIMIT_MS);
     child.once("exit", () => {
       clearTimeout(limit);
       resolve();
@@ -93,7 +93,8 @@ for (const { group, fault, file, text, replacement } of mutations) {
 
 if (!values.check) {
   mkdirSync(join(root, "docs/design"), { recursive: true });
-  writeFileSync(join(root, resultsPath), `${JSON.stringify(results, null, 2)}\n`);
+  writeFileSync(join(root, resultsPath), JSON.stringify(results));
+  await runNode("node_modules/oxfmt/bin/oxfmt", [resultsPath], { stdio: "ignore" });
   writeFileSync(join(root, pagePath), conformancePage(results));
 }
 console.log(

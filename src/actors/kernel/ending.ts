@@ -34,6 +34,9 @@ import {
 import { abortPending, settle } from "./performs.ts";
 import { tombstoneRow } from "./rows.ts";
 
+/** How long a tombstone is kept. */
+export const TOMBSTONE_MS = 86_400_000;
+
 export function kernelMail(core: Core, mailClass: Mail["class"], event: Mail["event"]): Mail {
   return { id: nextId(core) as EventId, class: mailClass, from: "kernel", event, ...(core.cause === null ? {} : { cause: core.cause }) };
 }
@@ -227,7 +230,7 @@ function down(core: Core, actor: Actor): void {
     kind: actor.chart.name,
   };
   core.actors.delete(actor.address);
-  core.tombstones.set(actor.address, stone);
+  bury(core, stone);
   actor.parent?.children?.delete(actor.address);
   core.open.dirty.delete(actor);
   core.open.gone.add(actor.address);
@@ -264,6 +267,16 @@ function down(core: Core, actor: Actor): void {
     if (each.fence.left <= 0) liftIfThrough(core, each);
   }
   core.supervise.childDown(actor);
+}
+
+/** For a day who comes too late hears how it ended; memory does not grow with the dead. */
+function bury(core: Core, stone: Tombstone): void {
+  core.tombstones.delete(stone.address);
+  core.tombstones.set(stone.address, stone);
+  for (const [address, { at }] of core.tombstones) {
+    if (stone.at - at < TOMBSTONE_MS) break;
+    core.tombstones.delete(address);
+  }
 }
 
 /** After the last mail of the one that ended, before the mail of others (K4). */

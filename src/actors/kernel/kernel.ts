@@ -310,7 +310,8 @@ export class Kernel {
       const idle = !pending.settled && !core.running.has(pending.key) && !core.open.dirty.has(actor) && this.#commits.isIdle;
       if (idle) return `waits for "${pending.name}", which no driver works on`;
     }
-    return actor.suspended && fenceOf(actor) === null && actor.mail.length > 0
+    const restarting = actor.restartAt !== null || actor.grouped;
+    return actor.suspended && !restarting && fenceOf(actor) === null && actor.mail.length > 0
       ? `${actor.mail.length} messages wait for an actor that is suspended and not being stopped`
       : null;
   }

@@ -17,14 +17,13 @@ import type { Outcome, Recovery } from "../../ports/driver.port.ts";
 import type { StoredRow } from "../../ports/journal.port.ts";
 import { blankActor, supervisorOf } from "./applying.ts";
 import { type Actor, type Core, fenceOf, makeReady, markDirty, pushFront, type Tombstone } from "./core.ts";
-import { kernelMail, liftIfThrough, tellScope } from "./ending.ts";
+import { kernelMail, liftIfThrough, tellScope, TOMBSTONE_MS } from "./ending.ts";
 import { resumeRestarts } from "./supervising.ts";
 import { attach, contextOf, follow, release, settle } from "./performs.ts";
 import { type ActorBody, type ActorHead, committedView, type PartHead, readHead, statusOf } from "./rows.ts";
 import { rearmTimers, type TimerHeap } from "./timers.ts";
 
 const RECOVER_LIMIT_MS = 10_000;
-const TOMBSTONE_MS = 86_400_000;
 
 interface Asked {
   actor: Actor;

@@ -118,6 +118,12 @@ describe("group J, robustness", () => {
     const body = JSON.parse(rows.find((row) => row.key === "/sup")?.body ?? "{}") as { snapshot: unknown; mail: unknown };
     expect(JSON.stringify([body.snapshot, body.mail])).not.toContain("potentially");
     expect(rows.find((row) => row.key === "/sup/t")?.body).not.toContain("potentially");
+    // How it ended is remembered for a day, for who looks late; then nothing of it is left in memory.
+    expect(world.kernel.tombstone(at("t"))?.reason.kind).toBe("crash");
+    await world.advance(86_400_000);
+    await world.start({ name: "u", spec: "temporary", watch: false });
+    await world.finish("u");
+    expect([world.kernel.tombstone(at("t")), world.kernel.tombstone(at("u"))?.reason.kind]).toEqual([null, "normal"]);
   });
 
   // Nor is its spec: the same id can be started again at once, however the first one ended.
