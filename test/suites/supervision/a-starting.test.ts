@@ -1,6 +1,6 @@
 /** Group A of Erlang's supervisor cases: how a supervisor starts, and how that fails. */
 import { describe, expect, it } from "vitest";
-import { Otp } from "../../support/otp-world.ts";
+import { atEveryCommit, Otp } from "../../support/otp-world.ts";
 
 describe("group A, starting", () => {
   // A supervisor without children starts, and ends when it is told to shut down.
@@ -87,6 +87,15 @@ describe("group A, starting", () => {
     expect(world.has("")).toBe(false);
     expect(world.buried()).toEqual(["c", "b", "a", "sup"]);
     expect(world.downs("/")).toMatchObject([{ name: "sup", kind: "crash", message: "its child /sup/c did not start: c does not start" }]);
+    // Also when the server dies on the way; who comes after the failing one never had its first step.
+    const children = ["a", "b", "c", "d"].map((name) => ({ name })) as never;
+    const { end, different } = await atEveryCommit({ specs: { whole: { wholeStart: true } } }, async (other) => {
+      other.failStarts("two/c", 99);
+      await other.start({ name: "two", spec: "whole", input: { children } });
+      return { end: [other.names(), other.downsOf("two"), other.buried(), other.status("")], exact: other.starts("two/d") };
+    });
+    expect(end).toEqual([[], ["crash"], ["c", "d", "b", "a", "two"], "live"]);
+    expect(different).toEqual([]);
   });
 
   // A child that fails when it is started again is tried again, and each try counts as one more restart.
@@ -98,6 +107,18 @@ describe("group A, starting", () => {
     expect(world.kernel.committed("/sup/a" as never)?.restarts).toBe(3);
     await world.crash("a");
     expect(world.status("a")).toBe("parked");
+    // The same of a whole supervisor: a child that fails at its restart is one more crash of the supervisor.
+    const whole = await Otp.open({ sup: { wholeStart: true, intensity: 2 }, children: { a: {}, b: {} } });
+    whole.failStarts("b", 1);
+    await whole.crash("");
+    expect([whole.names(), whole.status(""), whole.starts(""), whole.kernel.committed("/sup" as never)?.restarts]).toEqual([
+      ["a", "b"],
+      "live",
+      3,
+      2,
+    ]);
+    await whole.crash("");
+    expect(whole.status("")).toBe("parked");
   });
 
   // A dynamic child fails to start: who asked is told, the supervisor and its other children do not notice.

@@ -44,6 +44,15 @@ describe("group H, strategies", () => {
     await world.crash("a");
     expect([world.has(""), world.has("a"), world.has("b"), world.starts("a")]).toEqual([false, false, false, 5]);
     expect(world.downs("/")).toMatchObject([{ name: "sup", kind: "crash", message: "/sup/a crashed too often: a does not start" }]);
+    // A supervisor that is kept restarts in place (K8): the child is down for good, the others do not notice, it is told.
+    const kept = await atEveryCommit({ sup: { identity: "keep" }, children: { a: climbing, b: {} } }, async (other) => {
+      const anew = noteBirths(other, "b");
+      await other.crash("a");
+      await other.crash("a");
+      return { end: [other.names(), anew(), other.seen(""), other.status("")] };
+    });
+    expect(kept.end).toEqual([["b"], "", ["resumed:crash"], "live"]);
+    expect(kept.different).toEqual([]);
   });
 
   // All others are stopped, then all start again; nobody of the old ones lives. Past the budget the supervisor ends.

@@ -240,6 +240,18 @@ describe("group J, robustness", () => {
     );
     expect(end).toEqual([Array(3).fill(["a", "b", "c", "d"]), ["d", "c", "b", "a", "sup"]]);
     expect(different).toEqual([]);
+    // Who ends by itself waits for its transient children, then takes the others down, the last one started first (K6).
+    const waiting = await atEveryCommit(
+      { sup: { restart: "transient", past: "fail" }, children: { a: {}, t: { restart: "transient", past: "fail" }, p: {} } },
+      async (ending) => {
+        await ending.finish("");
+        const waits = [ending.status(""), ending.names(), ending.status("p")];
+        await ending.finish("t");
+        return { end: [waits, ending.buried(), ending.downsOf("sup", "/")] };
+      },
+    );
+    expect(waiting.end).toEqual([["stopping", ["a", "t", "p"], "live"], ["t", "p", "a", "sup"], ["normal"]]);
+    expect(waiting.different).toEqual([]);
     // A group is taken down one after the other: the next is told only when the one before has ended.
     const world = await Otp.open({ sup: { strategy: "rest_for_one" }, children: { a: {}, b: {}, c: {}, d: {} } });
     world.hand.stubborn = true;
@@ -268,6 +280,10 @@ describe("group J, robustness", () => {
     const few = await startAndStop(1000);
     const many = await startAndStop(most);
     const times = most / 1000;
+    if (process.env["SUPERVISION_CHILDREN"] !== undefined)
+      console.log(
+        `scale: ${most} children: start ${many.start.toFixed(0)} ms (x${(many.start / few.start).toFixed(1)}), stop ${many.stop.toFixed(0)} ms (x${(many.stop / few.stop).toFixed(1)})`,
+      );
     expect(many.start / few.start).toBeLessThan(times * 3);
     expect(many.stop / few.stop).toBeLessThan(times * 3);
   });
