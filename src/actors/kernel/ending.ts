@@ -67,10 +67,12 @@ export function tellScope(core: Core, root: Actor, fence: Fence): number {
   fence.left = scope.length;
   for (const { actor, spared } of scope) {
     if (spared || (fence.rebirth && actor === root)) {
+      // Told to stop by a fence further up (at a server start that one was told first): it goes down, it does not wait.
+      if (actor.stopTold) continue;
       suspend(core, actor);
       if (fence.rebirth) {
         for (const pending of actor.pending?.values() ?? []) abortPending(core, actor, pending);
-        if (actor === root) setDeadline(core, actor);
+        setDeadline(core, actor);
       }
     } else {
       told += 1;

@@ -128,6 +128,8 @@ export function unpark(core: Core, actor: Actor): boolean {
     const waiting = actor.mail[0];
     if (waiting?.class !== "resumed") pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "unparked" }));
   }
+  // Its group may have waited for its back-off only.
+  if (actor.grouped) core.supervise.memberThrough(actor);
   makeReady(core, actor);
   return true;
 }

@@ -264,7 +264,7 @@ export function mayHaveChild(parent: Actor): boolean {
 /** Born while its siblings are restarted together it waits for them; below what is parked it waits, too. */
 export function joinSiblings(actor: Actor): void {
   if (actor.parent?.group) actor.grouped = true;
-  if (actor.parent?.parked != null || heldBack(actor)) actor.suspended = true;
+  if (heldBack(actor)) actor.suspended = true;
 }
 
 /** At a server start: back-offs count on, group restarts go on. */

@@ -67,6 +67,15 @@ describe("group J, robustness", () => {
     );
     expect(end).toEqual([[true, true, true, false], ["left", "right"], ["one", "two"], [], true, true]);
     expect(different).toEqual([]);
+    // Restarts within restarts, and the server dies: who waits for its own is stopped with its supervisor's all the same.
+    const world = await Otp.open({ children: { top: { strategy: "one_for_all" } }, input: { top: branch } });
+    world.hand.stubborn = true;
+    await world.tell("top/two", { type: "work" });
+    await world.crash("top/one");
+    await world.crash("top");
+    expect([world.status("top"), world.names("top")]).toEqual(["restarting", ["two"]]);
+    await world.replace();
+    expect([world.status("top"), world.names("top"), world.status("top/two")]).toEqual(["live", ["one", "two"], "live"]);
   });
 
   // A temporary child that is stopped because of a sibling's restart is not started again; the supervisor lives on.
@@ -206,6 +215,18 @@ describe("group J, robustness", () => {
     );
     expect(end).toEqual([["live", "restarting", "restarting", true], ["live", "live", "live"], [["a", "c"], "live"], false]);
     expect(different).toEqual([]);
+    // Parked by a person while it waits, and resumed: nobody of the group stays behind.
+    const world = await Otp.open({ sup: { strategy: "rest_for_one" }, children: { a: {}, b: { backoffMs }, c: {} } });
+    await world.crash("b");
+    world.kernel.park(at("b"), "by hand");
+    await world.settle();
+    expect([world.status("b"), world.status("c")]).toEqual(["parked", "restarting"]);
+    await world.resume("b");
+    expect(["a", "b", "c"].map((name) => [world.status(name), world.starts(name)])).toEqual([
+      ["live", 1],
+      ["live", 2],
+      ["live", 2],
+    ]);
   });
 
   // As above with dynamic children of one kind.

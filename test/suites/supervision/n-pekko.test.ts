@@ -1,6 +1,7 @@
 /** Cases of Pekko's (Akka's) supervision and death watch tests; the names are theirs. */
 import { describe, expect, it } from "vitest";
 import { at, atEveryCommit, Otp } from "../../support/otp-world.ts";
+import { wrongRows } from "../../support/row-oracle.ts";
 
 const backoffMs = { first: 100, most: 800 };
 
@@ -226,7 +227,7 @@ describe("Pekko", () => {
       return Math.floor(seed / 65536) % below;
     };
     const strategies = ["one_for_one", "one_for_all", "rest_for_one"] as const;
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       const branch = { children: ["x", "y", "z"].map((name) => ({ name, spec: "leaf" })) } as never;
       const inner = { strategy: strategies[(round + 1) % 3] as (typeof strategies)[number], intensity: 99 };
       const world = await Otp.open({
@@ -234,16 +235,24 @@ describe("Pekko", () => {
         children: { a: inner, b: inner, c: inner },
         input: { a: branch, b: branch, c: branch },
         specs: { leaf: { intensity: 5, past: "climb", ...(round % 2 === 0 ? { backoffMs } : {}) } },
-        dieAt: 20 + round,
+        dieAt: 5 + round,
       });
       for (let n = 0; n < 120; n += 1) {
         const who = ["a", "b", "c"][random(3)] + (random(3) === 0 ? "" : `/${["x", "y", "z"][random(3)]}`);
         if (random(4) === 0) world.failStarts(who, random(3));
-        world.kernel.tell(at(who), { type: ["crash", "crash", "finish", "work"][random(4)] as string });
+        const type = ["crash", "crash", "finish", "work", "pass"][random(5)] as string;
+        world.kernel.tell(at(who), { type, to: "/sup", text: "m" });
         if (random(5) === 0) await world.advance(random(400));
         if (random(40) === 0) await world.replace();
+        if (random(12) === 0 && world.has(who)) void world.kernel.stop(at(who), { by: "user" });
+        if (random(30) === 0) world.kernel.park(at(who), "by hand");
       }
-      for (let n = 0; n < 20; n += 1) await world.advance(1000);
+      // A person resumes what is parked, then what comes back with it.
+      for (let times = 0; times < 2; times += 1) {
+        for (const who of world.kernel.addresses(at(""))) world.kernel.resume(who);
+        for (let n = 0; n < 10; n += 1) await world.advance(1000);
+      }
+      expect(wrongRows(world.journal.rows)).toEqual([]);
       expect(world.names()).toEqual(["a", "b", "c"]);
       for (const name of world.names()) {
         expect(world.names(name)).toEqual(["x", "y", "z"]);
