@@ -3,7 +3,8 @@
  * list with the files of this folder in both directions; `docs/design/conformance.md` is made from it.
  *
  * Erlang's names are those of `supervisor_SUITE` and `gen_statem_SUITE`. Elixir's tests have sentences for names, which are put into
- * one word here; Pekko's are kept as they are.
+ * one word here; Pekko's are kept as they are. Named by us: the three `undef_` ones (its undefined-callback group by what it means
+ * here), "restart despite work that ignores its end" and "... when an actor dies while it starts".
  */
 export interface Group {
   id: string;
