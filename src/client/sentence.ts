@@ -140,6 +140,7 @@ function byWhom(error: ErrorBody | undefined): string {
 function ofActor(actor: ActorView, now: number): Saying {
   const span = spanWords(Math.max(0, now - actor.since));
   if (actor.kind === "pool") return ofPool(actor);
+  if (actor.status === "restarting") return saying("clock", "Crashed; it starts anew in a moment.");
   if (actor.status === "suspended") return saying("idle", `Stopped ${atTime(actor.since, now)}; it goes on when somebody writes.`);
   if (actor.waitingFor !== undefined && !(actor.kind === "turn" && actor.state.endsWith("calling"))) {
     const { what } = actor.waitingFor;

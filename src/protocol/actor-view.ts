@@ -1,7 +1,7 @@
 /** One actor as watchers see it: always the committed state. */
 import { z } from "zod";
 
-export const actorStatusSchema = z.enum(["live", "stopping", "suspended", "parked", "down"]);
+export const actorStatusSchema = z.enum(["live", "stopping", "suspended", "restarting", "parked", "down"]);
 
 export const actorViewSchema = z.object({
   address: z.string(),

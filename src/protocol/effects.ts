@@ -12,8 +12,11 @@ export interface MessageEvent {
 }
 
 export type RestartKind = "permanent" | "transient" | "temporary";
-/** What happens past `intensity` restarts within `period`. */
-export type PastBudget = "park" | "fail";
+/** What happens past `intensity` restarts within `period`. `climb`, for `fresh` children: their supervisor crashes with them. */
+export type PastBudget = "park" | "fail" | "climb";
+/** Who starts anew with a child: it alone; all; it and those started after it. */
+export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";
+export type AutoShutdown = "never" | "any_significant" | "all_significant";
 
 export interface ChildSpec {
   restart: RestartKind;
@@ -29,6 +32,18 @@ export interface ChildSpec {
   line?: boolean;
   /** What moves as one to another owner (design §17). Inherited from the parent when absent. */
   shard?: string;
+  /** Waits before each restart: `first`, twice as long with every crash within the period, at most `most`. */
+  backoffMs?: { first: number; most: number };
+  /** When it ends by itself its supervisor may end with it (`autoShutdown` of the supervisor). Never of a `permanent` one. */
+  significant?: boolean;
+  /** As a supervisor: who starts anew with a child. Default `one_for_one`. */
+  strategy?: Strategy;
+  /** As a supervisor: whether it ends with its significant children. Default `never`. */
+  autoShutdown?: AutoShutdown;
+  /** As a supervisor: one child more is not started (`down {gone}`). */
+  maxChildren?: number;
+  /** As a supervisor: all children of its first step come to their first state, or it fails as a whole. */
+  wholeStart?: boolean;
 }
 
 export type StopCause = "user" | "agent" | "timeout" | "budget" | "shutdown" | "crash";

@@ -25,10 +25,13 @@ export interface DownEvent extends Delivered {
   /** Processes below it that could not be ended. */
   lost: { pid: number; command: string }[];
 }
-/** A `keep` actor after a crash, or after a server start where something of it was interrupted: look again at what you depend on. */
+/**
+ * A `keep` actor after a crash (its own, or of one whose supervisor restarts them together), or after a server start where
+ * something of it was interrupted: look again at what you depend on.
+ */
 export interface ResumedEvent extends Delivered {
   type: "resumed";
-  cause: "crash" | "restart" | "unparked";
+  cause: "crash" | "restart" | "unparked" | "sibling";
   dropped?: { type: string; id: string; name?: string; from: string; token?: Token; stop?: StopReason };
   /** Names of its performs whose outcome is still to be handled, and ids of its timers: what is not among them never comes. */
   pending: string[];

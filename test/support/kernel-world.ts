@@ -19,6 +19,13 @@ export const toySpecs: Record<string, ChildSpec> = {
   transient: { ...base, restart: "transient", past: "fail" },
   temporary: { ...base, restart: "temporary", past: "fail" },
   line: { ...base, line: true },
+  /** Supervisors that restart their children together, and children that wait, climb or end their supervisor. */
+  forAll: { ...base, identity: "fresh", strategy: "one_for_all", autoShutdown: "any_significant" },
+  rest: { ...base, strategy: "rest_for_one", autoShutdown: "all_significant" },
+  slow: { ...base, identity: "fresh", backoffMs: { first: 5, most: 100 } },
+  slowKeeper: { ...base, restart: "transient", past: "fail", backoffMs: { first: 5, most: 100 } },
+  climber: { ...base, identity: "fresh", past: "climb", intensity: 1 },
+  main: { ...base, restart: "transient", identity: "fresh", past: "fail", significant: true },
 };
 
 interface ToyContext {

@@ -5,13 +5,14 @@
  *    nothing of it happened.
  * 2. Below a fence only what takes back, records, answers or reports upward passes; the rest is answered (design §9).
  */
-import type { Effect, RecordEffect, SpawnEffect } from "../../protocol/effects.ts";
+import type { ChildSpec, Effect, RecordEffect, SpawnEffect } from "../../protocol/effects.ts";
 import { isErrorCode, SomoraError } from "../../protocol/errors.ts";
 import { type Address, type Birth, childOf, type EventId, parentOf } from "../../protocol/ids.ts";
 import type { JsonObject } from "../../protocol/json.ts";
 import { type Actor, type Core, deadLetter, fenceOf, makeReady, markDirty, nextId, pushMail } from "./core.ts";
 import { deliverDown, kernelMail, setFence } from "./ending.ts";
 import { abortPending, addPending } from "./performs.ts";
+import { joinSiblings, mayHaveChild, refuseChild } from "./supervising.ts";
 import { cancelTimer, setTimer, type TimerHeap } from "./timers.ts";
 import { answer, ask, refuseFenced, unwait, wait } from "./waits.ts";
 
@@ -21,6 +22,7 @@ const MAX_ROW_CHARS = 8_000_000;
 export function check(core: Core, actor: Actor, effects: readonly Effect[]): void {
   let names: Set<string> | null = null;
   let waits: Set<string> | null = null;
+  let born: Set<Address> | null = null;
   for (const { type, params } of effects) {
     if (type === "perform") {
       names ??= new Set(actor.pending?.keys());
@@ -29,7 +31,11 @@ export function check(core: Core, actor: Actor, effects: readonly Effect[]): voi
     } else if (type === "spawn") {
       if (!core.charts.has(params.chart)) throw new Error(`spawn of unknown chart "${params.chart}"`);
       if (!core.specs[params.spec]) throw new Error(`spawn with unknown spec "${params.spec}"`);
-      if (core.actors.has(addressOf(actor, params))) throw new Error(`spawn at ${addressOf(actor, params)}, which is taken`);
+      const address = addressOf(actor, params);
+      born ??= new Set();
+      if (core.actors.has(address) || born.has(address)) throw new Error(`spawn at ${address}, which is taken`);
+      born.add(address);
+      refuseChild(supervisorOf(core, address), core.specs[params.spec] as ChildSpec, params.spec);
     } else if (type === "record" && JSON.stringify(params.data).length > MAX_ROW_CHARS) {
       throw new Error(`a record of over ${MAX_ROW_CHARS} characters`);
     } else if (type === "ask" || type === "wait" || type === "unwait") {
@@ -215,7 +221,7 @@ function watch(core: Core, actor: Actor, target: Actor): void {
 function spawn(core: Core, actor: Actor, effect: SpawnEffect): Actor | null {
   const address = addressOf(actor, effect);
   const parent = supervisorOf(core, address);
-  if (!parent || parent.ending || parent.stopTold || fenceOf(parent) !== null) return null;
+  if (!parent || parent.ending || parent.stopTold || fenceOf(parent) !== null || !mayHaveChild(parent)) return null;
   return createActor(core, { address, parent, chart: effect.chart, spec: effect.spec, input: effect.input, spawner: actor });
 }
 
@@ -252,6 +258,7 @@ export function createActor(
     born.parent.children ??= new Map();
     born.parent.children.set(actor.address, actor);
   }
+  joinSiblings(actor);
   pushMail(core, actor, kernelMail(core, "start", { type: "start" }));
   makeReady(core, actor);
   return actor;
@@ -262,6 +269,7 @@ export function blankActor(born: Pick<Actor, "address" | "parent" | "birth" | "c
     address: born.address,
     parent: born.parent,
     birth: born.birth,
+    place: born.birth,
     chart: born.chart,
     specName: born.specName,
     spec: born.spec,
@@ -285,6 +293,11 @@ export function blankActor(born: Pick<Actor, "address" | "parent" | "birth" | "c
     crash: null,
     crashes: [],
     restarts: 0,
+    restartAt: null,
+    group: null,
+    grouped: false,
+    starting: false,
+    leaving: null,
     effectCount: 0,
     recorded: null,
     costUsd: 0,

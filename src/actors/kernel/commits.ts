@@ -128,7 +128,7 @@ export class Commits {
     const { open } = core;
     const at = core.clock.now();
     const views: Built["views"] = [];
-    // Before the living: of an address that was left and taken again in this commit the newest row is the new life's (K5).
+    // Before the living: an address may have a new life in the commit that buries the old one, and the newest row counts (K5).
     for (const row of open.buried) open.rows.push(row);
     for (const actor of open.dirty) {
       const stopping = fenceOf(actor) !== null;

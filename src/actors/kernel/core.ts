@@ -3,7 +3,9 @@
  * mailbox, add to the open batch. No decisions here.
  *
  * Files of the kernel, each calling only those before it:
- *   chart · core · waits (questions, the wait graph) · timers · performs (outer work) · ending (stop, fence, park, down, crash) · applying (effects of a step) ·
+ *   chart · core · waits (questions, the wait graph) · timers · performs (outer work) · ending (stop, fence, down) ·
+ *   restarts (budgets, back-off, park) · supervising (crash, strategies, significant children, escalation) ·
+ *   applying (effects of a step) ·
  *   rounds (one event, one round) · commits (batches) · restoring · kernel (the door).
  *
  * Invariants are cited by their number in design §3.3 (K1 to K15).
@@ -99,8 +101,21 @@ export interface Fence {
   idle: boolean;
   /** After the fence the actor starts anew with a new birth. */
   rebirth: boolean;
+  /** Set by the supervisor itself when its significant children ended: an end of its own making. */
+  auto?: boolean;
   /** Actors told to end that are not down yet: at zero it is worth looking whether the fence can be lifted. Not stored. */
   left: number;
+}
+
+/** Children of one supervisor that start anew together. Those in it are `grouped` and stand still until all are taken down. */
+export interface GroupRestart {
+  /** Whose restart it is, and why. */
+  of: Address;
+  note: string;
+  /** Still to be taken down, in start order: the last one is next. */
+  waiting: Address[];
+  /** Guards against being stepped within its own step. Not stored. */
+  stepping: boolean;
 }
 
 export interface StoryEntry {
@@ -131,12 +146,14 @@ export interface CommittedView {
   nextTimer: { id: string; at: number } | null;
 }
 
-export type ActorStatus = "live" | "stopping" | "suspended" | "parked" | "down";
+export type ActorStatus = "live" | "stopping" | "suspended" | "restarting" | "parked" | "down";
 
 export interface Actor {
   readonly address: Address;
   readonly parent: Actor | null;
   birth: Birth;
+  /** Its first birth at this address: the order children started in, whatever restarted since. */
+  place: Birth;
   readonly chart: Chart;
   readonly specName: string;
   readonly spec: ChildSpec;
@@ -167,6 +184,16 @@ export interface Actor {
   /** Wall times of its crashes within the period. */
   crashes: number[];
   restarts: number;
+  /** Wall time at which a back-off ends; it stands still until then. */
+  restartAt: number | null;
+  /** As a supervisor: the restart of several children that is under way. */
+  group: GroupRestart | null;
+  /** Stands still until the group it is restarted with is taken down. */
+  grouped: boolean;
+  /** As a supervisor with `wholeStart`: children of its first step have not all come to their first state. */
+  starting: boolean;
+  /** Of one that ends by itself: children it takes down at last, in start order. Not stored. */
+  leaving: Actor[] | null;
   effectCount: number;
   /** The last history number this actor recorded, by session. */
   recorded: { session: Address; seq: number } | null;
@@ -259,7 +286,17 @@ export type InboxItem =
       started: boolean;
       attempt: number;
     }
-  | { kind: "timer"; actor: Actor; timer: TimerState };
+  | { kind: "timer"; actor: Actor; timer: TimerState }
+  | { kind: "restart"; actor: Actor; at: number };
+
+/** What `supervising` decides when `ending` comes to it. */
+export interface Supervise {
+  /** Its chart is final; true when it is restarted instead of going down. */
+  restartsAtEnd(actor: Actor): boolean;
+  childDown(child: Actor): void;
+  /** One of a group restart is taken down, or need not be waited for any more. */
+  memberThrough(member: Actor): void;
+}
 
 export interface LostEffect {
   key: EffectKey;
@@ -324,6 +361,8 @@ export interface Core {
   /** True once a newer epoch owns the log, or the kernel was closed. */
   dead: boolean;
   liveListener: (topic: string, type: string, data: JsonObject) => void;
+  /** Set by supervising. */
+  supervise: Supervise;
   /** Something arrived: compute soon. Set by commits. */
   wake(): void;
   /** Called with every actor that went down, when that is on disk. */

@@ -1,16 +1,17 @@
 /**
- * How actors end: fence, stop, park, fail, crash, down.
+ * How actors end: fence, stop, fail, down, and the new birth of a `fresh` one.
  *
- * Owns: the walk that tells a scope to stop, when an actor is down, what its watchers and its parent hear, restart budgets.
- * Its neighbour `rounds.ts` calls `crashed` when a step throws and `tryDown` after each event; `kernel.ts` calls `setFence`
- * for a person's stop, without a step.
+ * Owns: the walk that tells a scope to stop, when an actor is down, what its watchers and its parent hear. Its neighbour
+ * `rounds.ts` calls `tryDown` after each event; `kernel.ts` calls `setFence` for a person's stop, without a step. Who restarts,
+ * and who with it, is decided in `supervising.ts`, asked through `core.supervise`.
  *
  * 1. A fence holds in memory from the moment it is set; below it nothing new starts (design §9).
  * 2. A parent is down only after its children are (K6); each watcher hears one `down`, after the last mail of the one that
  *    ended and before the mail of others (K4, K7).
  * 3. A stopped actor hears `stop` once; the fence says it again after a restart. It is down when its children are down and
  *    its outcomes handled, whether its chart has a state for it or not.
- * 4. Crash counts are in the row; a restart of the server resets nothing (K8).
+ * 4. A scope is told in reverse start order, deepest first. One that ends by itself takes its static children down one after
+ *    the other, the last one started first (K6).
  */
 import type { DownReason, StopReason } from "../../protocol/effects.ts";
 import { SomoraError } from "../../protocol/errors.ts";
@@ -33,43 +34,52 @@ import {
 } from "./core.ts";
 import { abortPending, settle } from "./performs.ts";
 import { tombstoneRow } from "./rows.ts";
-import { answer, endAskers, endAskersOfParked, withdrawAll } from "./waits.ts";
+import { answer, endAskers, withdrawAll } from "./waits.ts";
+
+/** How long a tombstone is kept. */
+export const TOMBSTONE_MS = 86_400_000;
 
 export function kernelMail(core: Core, mailClass: Mail["class"], event: Mail["event"]): Mail {
   return { id: nextId(core) as EventId, class: mailClass, from: "kernel", event, ...(core.cause === null ? {} : { cause: core.cause }) };
 }
 
 /** Sets a fence and tells its scope, deepest first. Setting one where one stands changes nothing. Returns how many are told to end. */
-export function setFence(core: Core, root: Actor, reason: StopReason, kind: { idle: boolean; rebirth?: boolean }): number {
+export function setFence(core: Core, root: Actor, reason: StopReason, kind: { idle: boolean; rebirth?: boolean; auto?: boolean }): number {
   if (root.fence && !(root.fence.idle && !kind.idle)) return 0;
   // One that is at its end or told to stop does not come back to idle: its end stands, and is hastened (K6).
   const idle = kind.idle && !root.ending && !root.stopTold;
   root.fence = { reason, idle, rebirth: kind.rebirth ?? false, left: 0 };
-  core.open.fenced = true;
+  if (kind.auto) root.fence.auto = true;
+  // A stop is urgent and its row goes first; a thousand crashes at once need no thousand commits.
+  if (reason.by !== "crash") core.open.fenced = true;
   markDirty(core, root);
   const told = tellScope(core, root, root.fence);
   liftIfThrough(core, root);
   return told;
 }
 
-/** Deepest first, so that all graces run side by side. Also called at restore, for fences that stood. */
+/** Deepest first and in reverse start order, so that all graces run side by side. Also called at restore, for fences that stood. */
 export function tellScope(core: Core, root: Actor, fence: Fence): number {
   const scope: { actor: Actor; spared: boolean }[] = [];
   const collect = (actor: Actor, spared: boolean): void => {
-    for (const child of actor.children?.values() ?? [])
+    for (const child of [...(actor.children?.values() ?? [])].reverse())
       collect(child, spared && child.spec.restart === "permanent" && !child.ending && !child.stopTold);
     scope.push({ actor, spared });
   };
-  collect(root, fence.idle);
+  // Who starts anew keeps no child, permanent or not.
+  collect(root, fence.idle && !fence.rebirth);
   let told = 0;
   fence.left = scope.length;
   for (const { actor, spared } of scope) {
     if (spared || (fence.rebirth && actor === root)) {
+      // Told to stop by a fence further up (at a server start that one was told first): it goes down, it does not wait.
+      if (actor.stopTold) continue;
       suspend(core, actor);
       if (fence.rebirth) {
         for (const pending of actor.pending?.values() ?? []) abortPending(core, actor, pending);
         withdrawAll(core, actor, false);
         endAskers(core, actor, { kind: "crash", message: `${actor.address} begins anew: ${fence.reason.note ?? "it crashed"}` }, true);
+        setDeadline(core, actor);
       }
     } else {
       told += 1;
@@ -81,7 +91,7 @@ export function tellScope(core: Core, root: Actor, fence: Fence): number {
   return told;
 }
 
-function suspend(core: Core, actor: Actor): void {
+export function suspend(core: Core, actor: Actor): void {
   if (actor.suspended) return;
   actor.suspended = true;
   markDirty(core, actor);
@@ -89,6 +99,10 @@ function suspend(core: Core, actor: Actor): void {
 
 function tellStop(core: Core, actor: Actor, reason: StopReason): void {
   actor.suspended = false;
+  actor.restartAt = null;
+  actor.grouped = false;
+  // One that ended and was to be restarted: its own ending stands (K6).
+  if (actor.snapshot?.status === "done") actor.ending = true;
   for (const pending of actor.pending?.values() ?? []) abortPending(core, actor, pending);
   if (!actor.stopTold) {
     actor.stopTold = true;
@@ -98,6 +112,8 @@ function tellStop(core: Core, actor: Actor, reason: StopReason): void {
     withdrawAll(core, actor, actor.parked === null && !actor.ending);
     setDeadline(core, actor);
   }
+  // It may have stood still with mail: that is refused now, and then it is down.
+  makeReady(core, actor);
   // What is parked or has nothing to hear goes down by itself, once its children are down.
   if (actor.parked !== null || actor.mail.length === 0) tryDown(core, actor);
 }
@@ -127,58 +143,6 @@ function setDeadline(core: Core, actor: Actor): void {
   });
 }
 
-/** A step threw: what it did is forgotten, its event is gone for this actor (P9), its supervisor's rule decides. */
-export function crashed(core: Core, actor: Actor, mail: Mail, error: { code: string; message: string }): void {
-  core.counters.crashes += 1;
-  const at = core.clock.now();
-  actor.story.push({ id: mail.id, at, from: mail.from, event: mail.event, effects: [], sent: [], crashed: error });
-  actor.crashes = [...actor.crashes.filter((then) => at - then < actor.spec.periodMs), at];
-  actor.restarts += 1;
-  markDirty(core, actor);
-  if (mail.token !== undefined)
-    answer(core, mail.token, {
-      lost: "crash",
-      error: new SomoraError("CRASHED", `${actor.address} crashed on "${mail.event.type}": ${error.message}. The event was dropped.`, {
-        hint: "Send it again; if it crashes again the actor is parked and says so.",
-      }),
-    });
-  const dropped = {
-    type: mail.event.type,
-    id: mail.id,
-    from: mail.from,
-    ...(typeof mail.event["name"] === "string" ? { name: mail.event["name"] } : {}),
-    ...(mail.token === undefined ? {} : { token: mail.token }),
-    ...(mail.class === "stopped" ? { stop: mail.event["stop"] as Json } : {}),
-  };
-  const report = { code: error.code, message: error.message, event: mail.event.type };
-  if (actor.spec.restart === "temporary" || fenceOf(actor) !== null) {
-    fail(core, actor, report);
-    return;
-  }
-  if (actor.crashes.length > actor.spec.intensity) {
-    if (actor.spec.past === "park") {
-      queueAfterCrash(core, actor, mail, dropped);
-      park(
-        core,
-        actor,
-        `crashed ${actor.crashes.length} times within ${Math.round(actor.spec.periodMs / 1000)} s, last on "${mail.event.type}": ${error.message}`,
-      );
-    } else fail(core, actor, report);
-    return;
-  }
-  if (actor.spec.identity === "fresh") {
-    setFence(core, actor, { by: "crash", scope: actor.address, note: error.message }, { idle: true, rebirth: true });
-    return;
-  }
-  queueAfterCrash(core, actor, mail, dropped);
-}
-
-/** A `keep` actor goes on in place: it first hears what was dropped. One that never came to its first state starts again. */
-function queueAfterCrash(core: Core, actor: Actor, mail: Mail, dropped: Json): void {
-  if (actor.snapshot === null) pushFront(core, actor, { ...mail, id: nextId(core) as EventId, class: "start" });
-  else pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "crash", dropped }));
-}
-
 /** Down for good, reason crash, once its children are. */
 export function fail(core: Core, actor: Actor, report: { code: string; message: string; event?: string }): void {
   actor.crash ??= report;
@@ -187,73 +151,19 @@ export function fail(core: Core, actor: Actor, report: { code: string; message: 
   tryDown(core, actor);
 }
 
-/** Suspends it with its permanent ones, stops the rest; only a person's resume or the end of an outside cause goes on. */
-export function park(core: Core, actor: Actor, reason: string): void {
-  actor.parked = reason;
-  actor.story.push({
-    id: nextId(core) as EventId,
-    at: core.clock.now(),
-    from: "kernel",
-    event: { type: "parked", reason },
-    effects: [],
-    sent: [],
-  });
-  markDirty(core, actor);
-  setFence(core, actor, { by: "crash", scope: actor.address, note: reason }, { idle: true });
-  endAsked(core, actor, `${actor.address} is parked: ${reason}`);
+/** What keeps it still, apart from being parked itself: a back-off, its group, a fence, one above that is parked. */
+export function heldBack(actor: Actor): boolean {
+  return actor.restartAt !== null || actor.grouped || fenceOf(actor) !== null || parkedAbove(actor) !== null;
 }
 
-/** Of it and all that is suspended with it. */
-function endAsked(core: Core, actor: Actor, message: string): void {
-  if (actor.askers && actor.askers.size > 0) endAskersOfParked(core, actor, message);
-  for (const child of actor.children?.values() ?? []) endAsked(core, child, message);
-}
-
-/** What was suspended with a parked one goes on, but for those that are parked themselves. */
-function goOnBelow(core: Core, actor: Actor): void {
-  for (const child of actor.children?.values() ?? []) {
-    if (!child.suspended || child.fence) continue;
-    child.suspended = false;
-    markDirty(core, child);
-    makeReady(core, child);
-    if (child.parked === null) goOnBelow(core, child);
-  }
-}
-
-/** False when it is not parked. Its budget starts anew: a person has looked. */
-export function unpark(core: Core, actor: Actor): boolean {
-  if (actor.parked === null) return false;
-  actor.parked = null;
-  actor.crashes = [];
-  if (actor.fence === null) actor.suspended = parkedAbove(actor) !== null;
-  if (!actor.suspended) goOnBelow(core, actor);
-  markDirty(core, actor);
-  actor.story.push({
-    id: nextId(core) as EventId,
-    at: core.clock.now(),
-    from: "kernel",
-    event: { type: "unparked" },
-    effects: [],
-    sent: [],
-  });
-  if (actor.snapshot !== null) {
-    const waiting = actor.mail[0];
-    if (waiting?.class !== "resumed") pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "unparked" }));
-  }
-  makeReady(core, actor);
-  return true;
-}
-
-/** Its chart came to an end: temporary children are stopped, the others waited for (K6). */
+/** Its chart came to an end: temporary children are stopped, the others waited for, static ones go last (K6). */
 export function chartEnded(core: Core, actor: Actor): void {
+  if (core.supervise.restartsAtEnd(actor)) return;
   actor.ending = true;
   markDirty(core, actor);
-  for (const child of [...(actor.children?.values() ?? [])]) {
+  for (const child of [...(actor.children?.values() ?? [])].reverse())
     if (child.spec.restart === "temporary")
       setFence(core, child, { by: "agent", scope: actor.address, note: "its parent ended" }, { idle: false });
-    else if (child.spec.restart === "permanent")
-      setFence(core, child, { by: "agent", scope: actor.address, note: "its parent ended" }, { idle: false });
-  }
   for (const pending of actor.pending?.values() ?? []) abortPending(core, actor, pending);
   tryDown(core, actor);
 }
@@ -263,7 +173,10 @@ export function tryDown(core: Core, actor: Actor): void {
   if (core.actors.get(actor.address) !== actor) return;
   if (!(actor.ending || actor.stopTold)) return;
   if (actor.suspended && !actor.stopTold) return;
-  if ((actor.children?.size ?? 0) > 0) return;
+  if ((actor.children?.size ?? 0) > 0) {
+    if (actor.ending && !actor.stopTold) stopLast(core, actor);
+    return;
+  }
   if ((actor.pending?.size ?? 0) > 0 && !onlySettledAndMute(actor)) return;
   if (
     !actor.ending &&
@@ -272,6 +185,20 @@ export function tryDown(core: Core, actor: Actor): void {
   )
     return;
   down(core, actor);
+}
+
+/** Of one that ends by itself: once only static children are left (all, when its start failed), the last one started is stopped. */
+function stopLast(core: Core, actor: Actor): void {
+  const children = actor.children ?? new Map<Address, Actor>();
+  actor.leaving ??= [...children.values()].filter((child) => actor.crash !== null || child.spec.restart === "permanent");
+  const { leaving } = actor;
+  while (leaving.length > 0 && children.get((leaving.at(-1) as Actor).address) !== leaving.at(-1)) leaving.pop();
+  if (children.size > leaving.length) return;
+  const last = leaving.at(-1) as Actor;
+  if (last.fence === null || last.fence.idle) {
+    const reason: StopReason = { by: actor.crash ? "crash" : "agent", scope: actor.address, note: "its parent ended" };
+    setFence(core, last, reason, { idle: false });
+  }
 }
 
 /** An ending actor's chart hears nothing any more: settled outcomes in its mail need no handling. */
@@ -307,7 +234,7 @@ function down(core: Core, actor: Actor): void {
     kind: actor.chart.name,
   };
   core.actors.delete(actor.address);
-  core.tombstones.set(actor.address, stone);
+  bury(core, stone);
   actor.parent?.children?.delete(actor.address);
   core.open.dirty.delete(actor);
   core.open.gone.add(actor.address);
@@ -337,12 +264,25 @@ function down(core: Core, actor: Actor): void {
   }
   const { parent } = actor;
   if (!parent) return;
+  if (parent.leaving && actor.spec.restart === "permanent" && parent.leaving.at(-1) !== actor)
+    parent.leaving = parent.leaving.filter((each) => each !== actor);
   if (actor.lost.length > 0 && (parent.stopTold || parent.ending)) parent.lost.push(...actor.lost);
   if (parent.ending || parent.stopTold) tryDown(core, parent);
   for (let each: Actor | null = parent; each; each = each.parent) {
     if (!each.fence) continue;
     each.fence.left -= 1;
     if (each.fence.left <= 0) liftIfThrough(core, each);
+  }
+  core.supervise.childDown(actor);
+}
+
+/** For a day who comes too late hears how it ended; memory does not grow with the dead. */
+function bury(core: Core, stone: Tombstone): void {
+  core.tombstones.delete(stone.address);
+  core.tombstones.set(stone.address, stone);
+  for (const [address, { at }] of core.tombstones) {
+    if (stone.at - at < TOMBSTONE_MS) break;
+    core.tombstones.delete(address);
   }
 }
 
@@ -384,29 +324,24 @@ const FIRST: ReadonlySet<Mail["class"]> = new Set(["start", "resumed", "stopped"
 /** An idle fence is lifted in the commit of the last `down` below it; what was suspended goes on. */
 export function liftIfThrough(core: Core, root: Actor): void {
   const { fence } = root;
-  if (!fence?.idle) return;
-  const spared: Actor[] = [];
-  const through = (actor: Actor): boolean => {
-    if (!(actor === root || actor.spec.restart === "permanent")) return false;
-    if (actor.stopTold) return false;
-    spared.push(actor);
-    for (const child of actor.children?.values() ?? []) if (!through(child)) return false;
-    return true;
-  };
+  if (!fence?.idle || root.stopTold) return;
   if (fence.rebirth) {
-    if ((root.children?.size ?? 0) > 0) return;
-    for (const pending of root.pending?.values() ?? []) if (!pending.settled) return;
-    spared.push(root);
-  } else if (!through(root)) return;
-  root.fence = null;
-  for (const actor of spared) {
-    // Below what is parked nothing moves until that is resumed.
-    actor.suspended = parkedAbove(actor) !== null;
-    markDirty(core, actor);
-    if (fence.rebirth) reborn(core, actor);
-    else if (actor.parked === null && actor.snapshot !== null && fence.reason.by !== "crash")
-      pushFront(core, actor, kernelMail(core, "stopped", { type: "stopped", stop: fence.reason }));
-    makeReady(core, actor);
+    if (!isCleared(root)) return;
+    if (root.grouped) return core.supervise.memberThrough(root);
+    startAnew(core, root);
+  } else {
+    const spared = sparedBelow(root);
+    if (!spared) return;
+    root.fence = null;
+    for (const actor of spared) {
+      // Below what is parked or fenced once more nothing moves until that is over.
+      actor.suspended = heldBack(actor);
+      markDirty(core, actor);
+      if (actor.parked === null && actor.snapshot !== null && fence.reason.by !== "crash")
+        pushFront(core, actor, kernelMail(core, "stopped", { type: "stopped", stop: fence.reason }));
+      makeReady(core, actor);
+    }
+    if (root.grouped) core.supervise.memberThrough(root);
   }
   const waiters = core.downWaiters.get(root.address);
   if (waiters) {
@@ -415,13 +350,39 @@ export function liftIfThrough(core: Core, root: Actor): void {
   }
 }
 
+/** What an idle fence spares, when nothing else is left below it; else null. */
+function sparedBelow(root: Actor): Actor[] | null {
+  const spared: Actor[] = [];
+  const through = (actor: Actor): boolean => {
+    if (!(actor === root || actor.spec.restart === "permanent")) return false;
+    if (actor.stopTold) return false;
+    spared.push(actor);
+    for (const child of actor.children?.values() ?? []) if (!through(child)) return false;
+    return true;
+  };
+  return through(root) ? spared : null;
+}
+
+/** Nothing of the old life of one that starts anew is left: no child, no effect without its outcome. */
+export function isCleared(actor: Actor): boolean {
+  if ((actor.children?.size ?? 0) > 0) return false;
+  for (const pending of actor.pending?.values() ?? []) if (!pending.settled) return false;
+  return true;
+}
+
 /** A `fresh` actor starts anew: initial state, new birth; watchers hear `down` of the old one, its mail stays. */
-function reborn(core: Core, actor: Actor): void {
+export function startAnew(core: Core, actor: Actor): void {
+  const { fence, snapshot } = actor;
+  const done = snapshot?.status === "done";
   const stone: Tombstone = {
     address: actor.address,
     birth: actor.birth,
-    reason: { kind: "crash", error: { code: "CRASHED", message: "it starts anew" } },
-    output: null,
+    reason: done
+      ? { kind: "normal" }
+      : fence && (fence.reason.by !== "crash" || fence.reason.scope !== actor.address)
+        ? { kind: "stopped", stop: fence.reason }
+        : { kind: "crash", error: { code: "CRASHED", message: fence?.reason.note ?? "it starts anew" } },
+    output: done ? ((snapshot.output ?? null) as Json) : null,
     lost: actor.lost,
     at: core.clock.now(),
     kind: actor.chart.name,
@@ -429,6 +390,7 @@ function reborn(core: Core, actor: Actor): void {
   for (const pending of actor.pending?.values() ?? []) core.pendingByKey.delete(pending.key);
   const watchers = [...(actor.watchers ?? [])];
   for (const watched of actor.watching?.keys() ?? []) core.actors.get(watched)?.watchers?.delete(actor);
+  actor.fence = null;
   actor.birth = nextId(core) as Actor["birth"];
   actor.snapshot = null;
   actor.pending = null;
@@ -436,10 +398,14 @@ function reborn(core: Core, actor: Actor): void {
   actor.watching = null;
   actor.watchers = null;
   actor.lost = [];
+  actor.starting = false;
+  actor.group = null;
   actor.mail = actor.mail.filter((mail) => mail.class === "message");
   pushFront(core, actor, kernelMail(core, "start", { type: "start" }));
   for (const watcher of watchers) {
     watcher.watching?.delete(actor.address);
     deliverDown(core, watcher, stone);
   }
+  actor.suspended = heldBack(actor);
+  makeReady(core, actor);
 }

@@ -18,6 +18,7 @@ import { createActor } from "./applying.ts";
 import { Chart, type ChartDefinition } from "./chart.ts";
 import { type CommitObserver, Commits } from "./commits.ts";
 import {
+  type ActorStatus,
   book,
   type CommittedView,
   type Core,
@@ -28,8 +29,12 @@ import {
   type LostEffect,
   type Tombstone,
 } from "./core.ts";
-import { park, setFence, unpark } from "./ending.ts";
+import { setFence } from "./ending.ts";
+import { park, restartNow, unpark } from "./restarts.ts";
 import { restore } from "./restoring.ts";
+import { statusOf } from "./rows.ts";
+import { checkSpecs } from "./specs.ts";
+import { supervise } from "./supervising.ts";
 import { TimerHeap } from "./timers.ts";
 import { stuckWait, waitViews } from "./waits.ts";
 
@@ -68,6 +73,7 @@ export class Kernel {
 
   /** Opens the journal, restores what it holds, asks drivers what became of their work. Resolves when doors may open. */
   static async open(options: KernelOptions): Promise<Kernel> {
+    checkSpecs(options.specs);
     const { epoch } = await options.journal.open();
     const charts = new Map(options.charts.map((definition) => [definition.name, new Chart(definition)]));
     const core: Core = {
@@ -115,8 +121,10 @@ export class Kernel {
       dead: false,
       liveListener: options.live ?? (() => {}),
       wake: () => {},
+      supervise: { restartsAtEnd: () => false, childDown: () => {}, memberThrough: () => {} },
       downWaiters: new Map(),
     };
+    supervise(core);
     const kernel = new Kernel(core, options.observer);
     await restore(core, kernel.#heap);
     if (!core.actors.has(ROOT)) createActor(core, { address: ROOT, parent: null, ...options.root });
@@ -193,7 +201,7 @@ export class Kernel {
     });
   }
 
-  /** Lets a parked actor go on, or with `/` the performs held after bad starts. False when there was nothing to resume. */
+  /** Lets a parked actor go on, one that waits for its restart at once, or with `/` the performs held after bad starts. False when there was nothing to resume. */
   resume(address: Address): boolean {
     const core = this.#core;
     if (address === ROOT && core.held) {
@@ -205,7 +213,7 @@ export class Kernel {
     const actor = core.actors.get(address);
     if (!actor) throw new SomoraError("ACTOR_UNKNOWN", `There is no actor at ${address}.`, { hint: "See `somora actors`." });
     core.roundAt = core.clock.now();
-    const resumed = unpark(core, actor);
+    const resumed = unpark(core, actor) || restartNow(core, actor);
     core.wake();
     return resumed;
   }
@@ -239,6 +247,18 @@ export class Kernel {
     return actor?.committed
       ? { ...actor.committed, address, birth: actor.birth, kind: actor.chart.name, parent: actor.parent?.address ?? null }
       : null;
+  }
+
+  /** The children of one in start order, as they stand in memory; a restarting one counts. */
+  children(address: Address): { address: Address; birth: string; status: ActorStatus; kind: string; spec: ChildSpec; restarts: number }[] {
+    return [...(this.#core.actors.get(address)?.children?.values() ?? [])].map((child) => ({
+      address: child.address,
+      birth: child.birth,
+      status: statusOf(child, fenceOf(child) !== null),
+      kind: child.chart.name,
+      spec: child.spec,
+      restarts: child.restarts,
+    }));
   }
 
   *addresses(under: Address = ROOT): IterableIterator<Address> {
@@ -306,7 +326,8 @@ export class Kernel {
       const stuck = this.#commits.isIdle ? stuckWait(core, actor, wait) : null;
       if (stuck !== null) return stuck;
     }
-    return actor.suspended && fenceOf(actor) === null && actor.mail.length > 0
+    const restarting = actor.restartAt !== null || actor.grouped;
+    return actor.suspended && !restarting && fenceOf(actor) === null && actor.mail.length > 0
       ? `${actor.mail.length} messages wait for an actor that is suspended and not being stopped`
       : null;
   }

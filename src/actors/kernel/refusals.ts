@@ -5,3 +5,10 @@ export class ChartRefused extends Error {
     this.name = "ChartRefused";
   }
 }
+
+export class SpecRefused extends Error {
+  constructor(spec: string, why: string) {
+    super(`spec "${spec}" is refused: ${why}`);
+    this.name = "SpecRefused";
+  }
+}

@@ -17,14 +17,14 @@ import type { Outcome, Recovery } from "../../ports/driver.port.ts";
 import type { StoredRow } from "../../ports/journal.port.ts";
 import { blankActor, supervisorOf } from "./applying.ts";
 import { type Actor, type Core, fenceOf, makeReady, markDirty, pushFront, type Tombstone } from "./core.ts";
-import { kernelMail, liftIfThrough, tellScope } from "./ending.ts";
+import { kernelMail, liftIfThrough, tellScope, TOMBSTONE_MS } from "./ending.ts";
+import { resumeRestarts } from "./supervising.ts";
 import { attach, contextOf, follow, release, settle } from "./performs.ts";
 import { type ActorBody, type ActorHead, committedView, type PartHead, readHead, statusOf } from "./rows.ts";
 import { rearmTimers, type TimerHeap } from "./timers.ts";
 import { rebuildWaits } from "./waits.ts";
 
 const RECOVER_LIMIT_MS = 10_000;
-const TOMBSTONE_MS = 86_400_000;
 
 interface Asked {
   actor: Actor;
@@ -52,6 +52,7 @@ export async function restore(core: Core, heap: TimerHeap): Promise<void> {
   for (const actor of touched)
     if (actor.spec.identity === "keep" && actor.snapshot !== null && actor.parked === null && fenceOf(actor) === null)
       pushFront(core, actor, kernelMail(core, "resumed", { type: "resumed", cause: "restart" }));
+  resumeRestarts(core);
   for (const actor of core.actors.values()) {
     rearmTimers(core, heap, actor);
     makeReady(core, actor);
@@ -101,7 +102,8 @@ function readActor(core: Core, row: StoredRow, actors: { head: ActorHead; body: 
     }
     return;
   }
-  const [epoch = 0, commit = 0, k = 0] = head.birth.split(".").map(Number);
+  // By their first births: start order outlives a restart of one child.
+  const [epoch = 0, commit = 0, k = 0] = (head.place ?? head.birth).split(".").map(Number);
   actors.push({ head, body: JSON.parse(row.body ?? "{}") as ActorBody, order: [epoch, commit, k] });
 }
 
@@ -134,7 +136,12 @@ function revive(core: Core, head: ActorHead, body: ActorBody, parts: Map<string,
   actor.ending = head.ending;
   actor.parked = head.parked;
   actor.fence = head.fence ? { ...head.fence, left: 0 } : null;
-  actor.suspended = head.status === "suspended";
+  actor.suspended = head.status === "suspended" || head.status === "restarting";
+  actor.place = head.place ?? head.birth;
+  actor.restartAt = head.restartAt;
+  actor.group = head.group ? { ...head.group, stepping: false } : null;
+  actor.grouped = head.grouped;
+  actor.starting = head.starting;
   actor.crash = head.crash;
   actor.crashes = head.crashes;
   actor.restarts = head.restarts;

@@ -28,7 +28,9 @@ import {
   parkedAbove,
   pushMail,
 } from "./core.ts";
-import { chartEnded, crashed, liftIfThrough, tryDown } from "./ending.ts";
+import { chartEnded, liftIfThrough, tryDown } from "./ending.ts";
+import { restartDue } from "./restarts.ts";
+import { crashed, started } from "./supervising.ts";
 import { stateName } from "./chart.ts";
 import { partRow } from "./rows.ts";
 import type { TimerHeap } from "./timers.ts";
@@ -155,6 +157,8 @@ function takeIn(core: Core, item: InboxItem): void {
       if (actor.ending || (actor.stopTold && actor.parked !== null)) tryDown(core, actor);
       return;
     }
+    case "restart":
+      return restartDue(core, item.actor, item.at);
     case "timer": {
       const { actor, timer } = item;
       if (core.actors.get(actor.address) !== actor || actor.timers?.get(timer.id) !== timer) return;
@@ -249,6 +253,7 @@ function step(core: Core, heap: TimerHeap, actor: Actor, mail: Mail): void {
     core.notTakenTypes.set(type, (core.notTakenTypes.get(type) ?? 0) + 1);
     if (mail.token !== undefined) refuseToken(core, actor, mail);
   }
+  const first = actor.snapshot === null;
   if (actor.snapshot === null || result.snapshot.value !== actor.snapshot.value) actor.stateSince = core.roundAt;
   actor.snapshot = result.snapshot;
   foldParts(core, actor, result.snapshot);
@@ -256,6 +261,7 @@ function step(core: Core, heap: TimerHeap, actor: Actor, mail: Mail): void {
   const sent = apply(core, heap, actor, result.effects, final);
   if (mail.class !== "stop")
     actor.story.push({ id: mail.id, at: core.roundAt, from: mail.from, event: mail.event, effects: result.effects.map(nameOf), sent });
+  if (first) started(core, actor);
   if (final) chartEnded(core, actor);
 }
 

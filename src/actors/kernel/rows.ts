@@ -7,7 +7,19 @@ import type { Address, Birth } from "../../protocol/ids.ts";
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { LogRow } from "../../ports/journal.port.ts";
 import { type StoredSnapshot, stateName } from "./chart.ts";
-import type { Actor, ActorStatus, CommittedView, Fence, Mail, Pending, StoryEntry, TimerState, Tombstone, Wait } from "./core.ts";
+import type {
+  Actor,
+  ActorStatus,
+  CommittedView,
+  Fence,
+  GroupRestart,
+  Mail,
+  Pending,
+  StoryEntry,
+  TimerState,
+  Tombstone,
+  Wait,
+} from "./core.ts";
 
 export interface ActorHead {
   address: Address;
@@ -31,6 +43,11 @@ export interface ActorHead {
   timers: TimerState[];
   crashes: number[];
   restarts: number;
+  place: Birth | null;
+  restartAt: number | null;
+  group: Omit<GroupRestart, "stepping"> | null;
+  grouped: boolean;
+  starting: boolean;
   n: number;
   recorded: { session: Address; seq: number } | null;
   cost: [usd: number, unknown: boolean] | null;
@@ -52,6 +69,11 @@ type Resting =
   | "timers"
   | "crashes"
   | "restarts"
+  | "place"
+  | "restartAt"
+  | "group"
+  | "grouped"
+  | "starting"
   | "recorded"
   | "cost"
   | "lost";
@@ -78,6 +100,7 @@ export interface PartHead {
 
 export function statusOf(actor: Actor, stopping: boolean): ActorStatus {
   if (actor.parked !== null) return "parked";
+  if (!actor.stopTold && (actor.restartAt !== null || actor.grouped || actor.fence?.rebirth)) return "restarting";
   if (actor.suspended) return "suspended";
   return stopping || actor.ending ? "stopping" : "live";
 }
@@ -105,6 +128,12 @@ function slimHead(actor: Actor, status: ActorStatus, at: number, state: string):
     return head;
   }
   if (actor.fence) head.fence = { reason: actor.fence.reason, idle: actor.fence.idle, rebirth: actor.fence.rebirth };
+  if (head.fence && actor.fence?.auto) head.fence.auto = true;
+  if (actor.place !== actor.birth) head.place = actor.place;
+  if (actor.restartAt !== null) head.restartAt = actor.restartAt;
+  if (actor.group) head.group = { of: actor.group.of, note: actor.group.note, waiting: [...actor.group.waiting] };
+  if (actor.grouped) head.grouped = true;
+  if (actor.starting) head.starting = true;
   if (actor.parked !== null) head.parked = actor.parked;
   if (actor.ending) head.ending = true;
   if (actor.watching && actor.watching.size > 0) head.watches = [...actor.watching];
@@ -129,6 +158,11 @@ const atRest = (): Pick<ActorHead, Resting> => ({
   timers: [],
   crashes: [],
   restarts: 0,
+  place: null,
+  restartAt: null,
+  group: null,
+  grouped: false,
+  starting: false,
   recorded: null,
   cost: null,
   lost: [],
@@ -187,7 +221,7 @@ export function committedView(actor: Actor, state: string, status: ActorStatus):
     : undefined;
   const waits = actor.waits ? [...actor.waits.values()] : NO_WAITS;
   const blocking = waits.find((wait) => wait.on !== null);
-  let nextTimer: CommittedView["nextTimer"] = null;
+  let nextTimer: CommittedView["nextTimer"] = actor.restartAt === null ? null : { id: "restart", at: actor.restartAt };
   for (const timer of actor.timers?.values() ?? []) if (!nextTimer || timer.due < nextTimer.at) nextTimer = { id: timer.id, at: timer.due };
   return {
     state,

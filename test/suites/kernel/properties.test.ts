@@ -10,7 +10,10 @@ import type { MemoryFault } from "../../../src/store/index.ts";
 
 const addresses = ["/", "/a", "/b", "/a/c", "/a/c/d", "/b/c"];
 const address = fc.constantFrom(...addresses);
-const spec = fc.constantFrom("keeper", "transient", "temporary", "fresh", "line", "line");
+const spec = fc.constantFrom(
+  ...["keeper", "transient", "temporary", "fresh", "line", "line"],
+  ...["forAll", "rest", "slow", "slowKeeper", "climber", "main"],
+);
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant("child" as const), at: address, name: fc.constantFrom("a", "b", "c", "d"), spec }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant("note" as const), at: address }) },
