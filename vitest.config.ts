@@ -6,7 +6,6 @@ const alone = [
   "test/hostile/{abort,draining,disk-full}.test.ts",
   "test/suites/tools/exec*.test.ts",
   "test/suites/kernel/scale.test.ts",
-  "test/browser/page-looks.test.ts",
   "src/host/*.test.ts",
 ];
 const never = ["**/node_modules/**", "dist/**"];
@@ -25,7 +24,8 @@ export default defineConfig({
           name: "side by side",
           include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}", "ui/**/*.test.{ts,tsx}", "scripts/**/*.test.ts"],
           exclude: [...never, ...alone],
-          maxWorkers: 2,
+          // Most of them wait for processes, disks and pages more than they compute.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
