@@ -182,7 +182,7 @@ async function askDrivers(core: Core): Promise<Asked[]> {
         ? limited(
             core,
             driver.recover(pending.request, {
-              ...contextOf(core, { pending, actor, controller: new AbortController(), tell: [], spoken: false }),
+              ...contextOf(core, { pending, actor, controller: new AbortController(), tell: [], spoken: false, booked: false }),
               takenBack,
             }),
           )
