@@ -289,7 +289,11 @@ export class Outside {
       this.#oracle.promises.running.delete(key);
       return known;
     }
-    return { kind: "running", outcome: { then: (done: (outcome: Outcome) => void) => void work.ends.push(done) } as never };
+    const then = (done: (outcome: Outcome) => void): void => {
+      if (work.outcome === null) work.ends.push(done);
+      else done(work.outcome);
+    };
+    return { kind: "running", outcome: { then } as never };
   }
 }
 

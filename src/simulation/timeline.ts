@@ -21,6 +21,7 @@ const START = 1_700_000_000_000;
 const DAY = 86_400_000;
 /** Promise hops within the kernel are few; whatever needs more goes on after the next entry, in every run alike. */
 const HOPS = 12;
+const settled = Promise.resolve();
 
 export class Timeline {
   readonly random: Random;
@@ -70,7 +71,7 @@ export class Timeline {
       this.#now = entry.at;
       this.ran += 1;
       entry.run();
-      for (let hop = 0; hop < HOPS; hop += 1) await null;
+      for (let hop = 0; hop < HOPS; hop += 1) await settled;
     }
     return false;
   }

@@ -88,7 +88,7 @@ export class WorldDisk {
       const fault = errorsLeft > 0 ? "error" : this.#events.fault(offered, inLife);
       if (errorsLeft > 0) errorsLeft -= 1;
       const quick = random.chance(0.5) ? random.whole(0, 2) : random.whole(1, 9);
-      if (fault === null) return after(quick, () => write(batch, "ok")).then(done);
+      if (fault === null) return after(quick, () => write(batch, "ok")).then((answer) => done(answer));
       if (typeof fault === "object") {
         if (fault.crash === "late") lateOne = batch;
         return after(quick, async () => {
@@ -102,7 +102,7 @@ export class WorldDisk {
         });
       }
       this.#events.story(`disk: ${fault} at commit ${batch.epoch}.${batch.commit}`);
-      if (fault === "stall") return after(random.whole(2_500, 6_000), () => write(batch, "ok")).then(done);
+      if (fault === "stall") return after(random.whole(2_500, 6_000), () => write(batch, "ok")).then((answer) => done(answer));
       if (fault === "errors") errorsLeft = random.whole(1, 4);
       return after(quick, () => write(batch, fault === "unsure" ? "lost" : new Error("EIO: the disk refuses")));
     };

@@ -5,7 +5,7 @@
 import { type CommitNews } from "../actors/kernel/core.ts";
 import { Kernel } from "../actors/kernel/kernel.ts";
 import { root } from "../actors/tree.ts";
-import { SomoraError } from "../protocol/errors.ts";
+import type { SomoraError } from "../protocol/errors.ts";
 import { type Address, ROOT } from "../protocol/ids.ts";
 import type { Json } from "../protocol/json.ts";
 import type { MessageEvent } from "../protocol/effects.ts";
