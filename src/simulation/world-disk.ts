@@ -80,7 +80,7 @@ export class WorldDisk {
       const offered = this.offered;
       if (batch.commit > acknowledged + 1)
         this.#events.say(`K3: commit ${batch.commit} was offered while ${acknowledged + 1} was not done`);
-      const done = (answer: "done" | "fenced"): "done" | "fenced" => {
+      const answered = (answer: "done" | "fenced"): "done" | "fenced" => {
         acknowledged = Math.max(acknowledged, batch.commit);
         this.#events.acknowledged(offered);
         return answer;
@@ -88,21 +88,21 @@ export class WorldDisk {
       const fault = errorsLeft > 0 ? "error" : this.#events.fault(offered, inLife);
       if (errorsLeft > 0) errorsLeft -= 1;
       const quick = random.chance(0.5) ? random.whole(0, 2) : random.whole(1, 9);
-      if (fault === null) return after(quick, () => write(batch, "ok")).then((answer) => done(answer));
+      if (fault === null) return answered(await after(quick, () => write(batch, "ok")));
       if (typeof fault === "object") {
         if (fault.crash === "late") lateOne = batch;
         return after(quick, async () => {
           if (fault.crash === "at" || fault.crash === "after") await write(batch, "ok");
           if (fault.crash === "after") {
             this.#events.crash("after");
-            return done("done");
+            return answered("done");
           }
           this.#events.crash(fault.crash);
           return never;
         });
       }
       this.#events.story(`disk: ${fault} at commit ${batch.epoch}.${batch.commit}`);
-      if (fault === "stall") return after(random.whole(2_500, 6_000), () => write(batch, "ok")).then((answer) => done(answer));
+      if (fault === "stall") return answered(await after(random.whole(2_500, 6_000), () => write(batch, "ok")));
       if (fault === "errors") errorsLeft = random.whole(1, 4);
       return after(quick, () => write(batch, fault === "unsure" ? "lost" : new Error("EIO: the disk refuses")));
     };

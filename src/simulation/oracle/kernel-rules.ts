@@ -77,7 +77,7 @@ export class KernelRules {
     const life = `${address}#${head.birth}`;
     if (type === "parked") return;
     if (type === "unparked") {
-      this.#crashes.delete(life);
+      this.#crashes.delete(budgetOf(address, head));
       return;
     }
     const before = this.#handled.get(step.id);
@@ -87,7 +87,8 @@ export class KernelRules {
       this.#say(`P9: ${address} heard ${type} after a crash before it heard that something was dropped`);
     if (step.crashed) {
       if (!/planted poison/.test(step.crashed.message)) this.#say(`K12: ${address} crashed on ${type}: ${step.crashed.message}`);
-      this.#crashes.set(life, [...(this.#crashes.get(life) ?? []), step.at]);
+      const budget = budgetOf(address, head);
+      this.#crashes.set(budget, [...(this.#crashes.get(budget) ?? []), step.at]);
       if (type !== "start" && head.spec !== "probe") this.#unresumed.add(life);
     }
     const sent = this.#sent.get(step.id);
@@ -131,15 +132,13 @@ export class KernelRules {
 
   #crashCount({ address, now, head, story }: Change): void {
     if (!now) return;
-    const life = `${address}#${head.birth}`;
-    const own = this.#crashes.get(life) ?? [];
+    const own = this.#crashes.get(budgetOf(address, head)) ?? [];
     const last = story.findLast((step) => step.crashed)?.at;
     if (last !== undefined) {
       const within = own.filter((at) => last - at < PERIOD_MS).length;
       if (head.crashes.length !== within) this.#say(`K8: ${address} crashed ${within} times, its row counts ${head.crashes.length}`);
       if (within > INTENSITY && head.status === "live") this.#say(`K8: ${address} goes on after ${within} crashes within a minute`);
     }
-    if (story.some((step) => step.crashed) && head.spec === "probe") this.#crashes.delete(life);
   }
 
   #life({ address, before, now, head }: Change): void {
@@ -302,4 +301,9 @@ export class KernelRules {
         for (const { head } of this.#fold.actors.values())
           if (head.parent === address) this.#say(`K6: ${head.address} lives without its parent ${address}`);
   }
+}
+
+/** One that begins anew keeps its count. */
+function budgetOf(address: string, { spec, birth }: { spec: string; birth: string }): string {
+  return spec === "probe" ? address : `${address}#${birth}`;
 }

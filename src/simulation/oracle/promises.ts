@@ -107,7 +107,9 @@ export class Promises {
   }
 
   #turnEnd(session: string, turnId: string, data: Record<string, unknown>): void {
-    for (const [key, call] of this.#calls)
+    // One that crashed for good leaves its calls open; the repair of what goes to a model closes them.
+    const crashed = (data["error"] as { code?: string } | undefined)?.code === "CRASHED";
+    for (const [key, call] of crashed ? [] : this.#calls)
       if (key.startsWith(`${session} `) && call.turnId === turnId && call.results === 0)
         this.#say(`P8: turn ${turnId} ended and its call ${key.slice(session.length + 1)} has no result`);
     if (data["outcome"] !== "cancelled") return;
@@ -150,7 +152,7 @@ export class Promises {
     if (!actor) return;
     const holders = this.#fold.collection(address, "holders");
     const cap = Number(actor.context["cap"]);
-    if (holders.size > cap) this.#say(`P5: ${holders.size} hold a slot of ${address}, its cap is ${cap}`);
+    if (holders.size > Math.max(cap, this.#holders.get(address) ?? 0)) this.#say(`P5: ${holders.size} hold a slot of ${address}, its cap is ${cap}`);
     for (const holder of holders.keys()) {
       const told = actor.mail.some(({ event }) => event.type === "down" && event["address"] === holder);
       if (!told && !actor.head.watches.some(([of]) => of === holder))
@@ -160,8 +162,11 @@ export class Promises {
       const [holder = "", pool] = dropped.split(" ");
       if (pool === address && !holders.has(holder)) this.#droppedGives.delete(dropped);
     }
+    this.#holders.set(address, holders.size);
     for (const holder of holders.keys()) this.#job(holder);
   }
+  /** A cap that was made smaller takes nothing away. */
+  readonly #holders = new Map<string, number>();
 
   /** Who waits for others' work holds no slot; what it gave back may still be on its way. */
   #job(address: string): void {
@@ -178,6 +183,7 @@ export class Promises {
 
   /** A session that was deleted takes what it knew along. */
   #forget(address: string): void {
+    this.sessionVoid(address);
     this.#seqs.delete(address);
     for (const key of this.#calls.keys()) if (key.startsWith(`${address} `)) this.#calls.delete(key);
   }
