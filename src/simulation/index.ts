@@ -52,3 +52,5 @@ function storyOf(steps: readonly Step[], { story, wrong }: WorldResult): string[
     ...story.map((line) => `  ${line}`),
   ];
 }
+
+export { type Block, blockOf, type Played } from "./blocks.ts";

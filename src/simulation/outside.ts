@@ -183,8 +183,8 @@ export class Outside {
         ]);
     const late = random.weighted([
       [3, 0],
-      [2, 20],
-      [1, 4_000],
+      [2, random.whole(1, 40)],
+      [2, random.whole(100, 2_500)],
     ]);
     const ms =
       manner === "stubborn"

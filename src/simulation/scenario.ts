@@ -35,7 +35,7 @@ export const WORKERS = ["/lines/w0", "/lines/w1", "/lines/w2", "/lines/w3"] as A
 export const PROBE = "/lines/probe" as Address;
 export const POOLS = ["/agents/ada/slots", "/slots/agents"] as Address[];
 const NOBODY = "/nobody/here" as Address;
-const NAMES = ["a", "b"];
+const NAMES = ["a", "a", "b"];
 
 export function scenarioOf(seed: string): Step[] {
   const random = new Random(`${seed} scenario`);

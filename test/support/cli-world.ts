@@ -61,6 +61,8 @@ export async function cliWorld(change: (dependencies: CliDependencies) => Partia
       storeFile: join(home, "store/somora.duckdb"),
       keyFile: join(home, "key"),
     },
+    simulation: never,
+    now: () => performance.now(),
     rehearsal: { startServer: never, checkScript: () => undefined, serveModel: never },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   };

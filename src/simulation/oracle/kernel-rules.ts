@@ -100,7 +100,9 @@ export class KernelRules {
     }
     if (type === "down") this.#down(life, address, step);
     const key = (step.event["value"] as { key?: unknown } | null | undefined)?.key;
-    if (typeof key === "string" && !key.startsWith(`${life}.`)) this.#say(`K11: ${life} heard ${type}, the outcome of ${key}`);
+    // One that begins anew crashed on it in its life before.
+    if (typeof key === "string" && !step.crashed && !key.startsWith(`${life}.`))
+      this.#say(`K11: ${life} heard ${type}, the outcome of ${key}`);
     if (type === "alarm") {
       const nonce = String(step.event["nonce"]);
       if (this.#alarms.has(nonce)) this.#say(`K9: the timer ${nonce} of ${address} fired twice`);

@@ -14,6 +14,8 @@ export interface ActorPicture {
   parts: Record<string, Record<string, unknown>>;
 }
 
+const WORK = new Set(["turn", "call", "job"]);
+
 export class Oracle {
   readonly wrong: string[] = [];
   readonly fold = new Fold();
@@ -66,7 +68,9 @@ export class Oracle {
     this.promises.begun({
       ...act,
       takenBack: this.#rules.isTakenBack(act.key),
-      stopping: this.#stops.some(({ scope }) => isBelow(act.address, scope)),
+      // What is permanent is only held back, and lets go at once when nothing below it has to end.
+      stopping:
+        WORK.has(this.fold.actors.get(act.address)?.head.kind ?? "") && this.#stops.some(({ scope }) => isBelow(act.address, scope)),
     });
   }
 

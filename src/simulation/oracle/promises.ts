@@ -47,15 +47,17 @@ export class Promises {
   check(rows: readonly Row[], changes: readonly Change[]): void {
     for (const row of rows) if (row.kind === "ledger") this.#book(row);
     for (const row of rows) if (row.kind === "transcript") this.#transcript(row);
-    for (const { address, now, head, story } of changes) {
+    for (const change of changes) {
+      const { address, now, head, story } = change;
       if (head.kind === "session") {
         if (now) this.#session(address);
         else this.#forget(address);
       }
       if (head.kind === "turn" && now) this.#oneTurn(address);
       if (head.kind === "pool") {
+        const capBefore = Number(change.before?.context["cap"] ?? 0);
         for (const step of story) if (step.crashed && step.event.type === "slot.give") this.#droppedGives.add(`${step.from} ${address}`);
-        if (now) this.#pool(address);
+        if (now) this.#pool(address, capBefore);
       }
       if (head.kind === "job" && now) this.#job(address);
       for (const step of story) {
@@ -147,13 +149,16 @@ export class Promises {
     if (lives > 1) this.#say(`P2: ${lives} turns live below ${above}`);
   }
 
-  #pool(address: string): void {
+  #pool(address: string, capBefore: number): void {
     const actor = this.#fold.actors.get(address);
     if (!actor) return;
     const holders = this.#fold.collection(address, "holders");
     const cap = Number(actor.context["cap"]);
-    if (holders.size > Math.max(cap, this.#holders.get(address) ?? 0)) this.#say(`P5: ${holders.size} hold a slot of ${address}, its cap is ${cap}`);
-    for (const holder of holders.keys()) {
+    if (holders.size > Math.max(cap, capBefore, this.#holders.get(address) ?? 0))
+      this.#say(`P5: ${holders.size} hold a slot of ${address}, its cap is ${cap}`);
+    // It hears before all else that something was dropped, and looks again.
+    const looks = actor.head.status !== "live" || actor.mail.some(({ class: of }) => of === "resumed");
+    for (const holder of looks ? [] : holders.keys()) {
       const told = actor.mail.some(({ event }) => event.type === "down" && event["address"] === holder);
       if (!told && !actor.head.watches.some(([of]) => of === holder))
         this.#say(`P5: ${address} does not watch ${holder}, which holds a slot`);
