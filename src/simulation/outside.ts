@@ -177,9 +177,9 @@ export class Outside {
     const repeats = this.healed
       ? 0
       : random.weighted([
-          [85, 0],
-          [10, 1],
-          [5, 2],
+          [75, 0],
+          [17, 1],
+          [8, 2],
         ]);
     const late = random.weighted([
       [3, 0],

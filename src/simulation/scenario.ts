@@ -24,7 +24,7 @@ export type Step =
   | { at: -1; do: "crashAtRecover"; nth: number }
   | { at: -1; do: "disk"; nth: number; fault: DiskFault }
   | { at: -1; do: "poison"; nth: number }
-  | { at: -1; do: "sick"; nth: number; times: number };
+  | { at: -1; do: "sick"; nth: number; times: number; every: number };
 
 export type StopTarget = "turn" | "session" | "agent" | "worker" | "job" | "probe" | "call";
 
@@ -215,7 +215,18 @@ function faults(random: Random): Step[] {
         [2, "stall"],
       ] as const),
     });
-  steps.push({ at: -1, do: "poison", nth: random.whole(15, 400) });
-  if (random.chance(0.3)) steps.push({ at: -1, do: "sick", nth: random.whole(15, 300), times: random.whole(2, 6) });
+  steps.push({ at: -1, do: "poison", nth: random.whole(8, 300) });
+  if (random.chance(0.4))
+    steps.push({
+      at: -1,
+      do: "sick",
+      nth: random.whole(15, 300),
+      times: random.whole(2, 6),
+      every: random.weighted([
+        [2, 1],
+        [1, 2],
+        [1, 3],
+      ]),
+    });
   return steps;
 }

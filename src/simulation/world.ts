@@ -63,7 +63,7 @@ export class World {
   #heard = 0;
   #recovers = 0;
   #poison = new Set<number>();
-  #sick: { from: number; left: number; address: string | null }[] = [];
+  #sick: { from: number; left: number; every: number; heard: number; address: string | null }[] = [];
   /** Turn ids persons were told. */
   readonly #turns: { session: Address; turnId: string }[] = [];
 
@@ -90,7 +90,7 @@ export class World {
     });
     for (const step of steps) {
       if (step.do === "poison") this.#poison.add(step.nth);
-      if (step.do === "sick") this.#sick.push({ from: step.nth, left: step.times, address: null });
+      if (step.do === "sick") this.#sick.push({ from: step.nth, left: step.times, every: step.every, heard: 0, address: null });
     }
   }
 
@@ -248,6 +248,8 @@ export class World {
       if (this.#heard < sick.from || sick.left === 0 || address === null) continue;
       sick.address ??= address;
       if (sick.address !== address) continue;
+      sick.heard += 1;
+      if (sick.heard % sick.every !== 0) continue;
       sick.left -= 1;
       this.#tell(`sick: ${event} at ${address}`);
       return true;

@@ -9,7 +9,8 @@ const LAST_SEED = 10_000_000;
 
 export const simulateCommand: Command = {
   name: "simulate",
-  summary: "Play simulated worlds with crashes, failing disks and lying tools, each twice, and tell the first that breaks a promise as a story.",
+  summary:
+    "Play simulated worlds with crashes, failing disks and lying tools, each twice, and tell the first that breaks a promise as a story.",
   options: {
     seeds: { value: "N", about: "How many worlds (100)" },
     seed: { value: "S", about: "The first one (1); alone: only this one, told as a story" },
