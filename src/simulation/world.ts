@@ -53,6 +53,7 @@ export class World {
   readonly #outside: Outside;
   readonly #disk: WorldDisk;
   readonly #steps: readonly Step[];
+  readonly #blind: boolean;
   readonly #print = new Fingerprint();
   readonly #coverage = new Set<string>();
   readonly #told: string[] | null;
@@ -67,11 +68,12 @@ export class World {
   /** Turn ids persons were told. */
   readonly #turns: { session: Address; turnId: string }[] = [];
 
-  constructor(seed: string, steps: readonly Step[], options: { story: boolean }) {
+  constructor(seed: string, steps: readonly Step[], options: { story: boolean; blind?: boolean }) {
     this.#steps = steps;
+    this.#blind = options.blind ?? false;
     this.#told = options.story ? [] : null;
     this.#timeline = new Timeline(seed);
-    this.#oracle = new Oracle((wrong) => this.#tell(`WRONG ${wrong}`));
+    this.#oracle = new Oracle(options.blind ?? false, (wrong) => this.#tell(`WRONG ${wrong}`));
     this.#outside = new Outside(seed, { timeline: this.#timeline, oracle: this.#oracle, story: (line) => this.#tell(line) });
     this.#disk = new WorldDisk(this.#timeline, {
       fault: (offered, inLife) => this.#faultAt(offered, inLife),
@@ -133,14 +135,18 @@ export class World {
       await this.#run(round === 0 ? 2_000 : HEAL_ROUND_MS);
       if (round > 1 && this.#isQuiet()) break;
     }
-    if (this.#oracle.wrong.length === 0) this.#oracle.promises.healed();
+    if (this.#oracle.wrong.length === 0 && !this.#blind) this.#oracle.promises.healed();
     if (this.#doors > 0 && this.#oracle.wrong.length === 0) this.#oracle.say(`progress: ${this.#doors} callers wait for an answer`);
   }
 
   #isQuiet(): boolean {
-    for (const { head, pending, mail } of this.#oracle.fold.actors.values())
-      if (pending.length > 0 || mail.length > 0 || head.waits.length > 0 || head.timers.length > 0 || head.status !== "live") return false;
-    return this.#doors === 0;
+    const kernel = this.#life?.kernel;
+    if (!kernel || this.#doors > 0) return false;
+    for (const address of kernel.addresses()) {
+      const view = kernel.committed(address);
+      if (!view || view.status !== "live" || view.mailbox + view.pending.length + view.waits.length > 0 || view.nextTimer) return false;
+    }
+    return true;
   }
 
   // --- runs of the server ------------------------------------------------------------------------------------------------

@@ -21,15 +21,18 @@ export class Oracle {
   readonly fold = new Fold();
   readonly promises: Promises;
   readonly #rules: KernelRules;
+  readonly #blind: boolean;
   readonly #told: (wrong: string) => void;
   commits = 0;
   /** Scopes a stop was asked for, with the number of commits offered by then. */
   readonly #stops: { scope: string; offered: number }[] = [];
 
-  constructor(told: (wrong: string) => void = () => {}) {
+  /** `blind`: it counts and judges nothing, for a second run that is only compared. */
+  constructor(blind: boolean, told: (wrong: string) => void = () => {}) {
+    this.#blind = blind;
     this.#told = told;
     const say = (wrong: string): void => {
-      if (this.wrong.includes(wrong)) return;
+      if (blind || this.wrong.includes(wrong)) return;
       this.wrong.push(wrong);
       this.#told(wrong);
     };
@@ -45,6 +48,7 @@ export class Oracle {
     const [first] = rows;
     if (!first) return;
     this.commits += 1;
+    if (this.#blind) return;
     this.#rules.order(first);
     const changes = this.fold.take(rows);
     this.#rules.check(changes);
@@ -65,6 +69,7 @@ export class Oracle {
   }
 
   begun(act: { key: string; address: string; attempt: number; repeatable: boolean; cleanup: boolean }): void {
+    if (this.#blind) return;
     this.promises.begun({
       ...act,
       takenBack: this.#rules.isTakenBack(act.key),
@@ -76,6 +81,7 @@ export class Oracle {
 
   /** K5: what a restart made of the rows is what they hold. */
   restored(pictures: readonly ActorPicture[]): void {
+    if (this.#blind) return;
     const seen = new Set<string>();
     for (const { address, birth, parts, state } of pictures) {
       seen.add(address);

@@ -47,6 +47,9 @@ export class Promises {
   check(rows: readonly Row[], changes: readonly Change[]): void {
     for (const row of rows) if (row.kind === "ledger") this.#book(row);
     for (const row of rows) if (row.kind === "transcript") this.#transcript(row);
+    for (const { address, head, story } of changes)
+      for (const step of head.kind === "pool" ? story : [])
+        if (step.crashed && step.event.type === "slot.give") this.#droppedGives.add(`${step.from} ${address}`);
     for (const change of changes) {
       const { address, now, head, story } = change;
       if (head.kind === "session") {
@@ -56,7 +59,6 @@ export class Promises {
       if (head.kind === "turn" && now) this.#oneTurn(address);
       if (head.kind === "pool") {
         const capBefore = Number(change.before?.context["cap"] ?? 0);
-        for (const step of story) if (step.crashed && step.event.type === "slot.give") this.#droppedGives.add(`${step.from} ${address}`);
         if (now) this.#pool(address, capBefore);
       }
       if (head.kind === "job" && now) this.#job(address);
