@@ -24,7 +24,7 @@ export type Step =
   | { at: -1; do: "crashAtRecover"; nth: number }
   | { at: -1; do: "disk"; nth: number; fault: DiskFault }
   | { at: -1; do: "poison"; nth: number }
-  | { at: -1; do: "sick"; nth: number; times: number; every: number };
+  | { at: -1; do: "sick"; nth: number; times: number; every: number; who: Address | null };
 
 export type StopTarget = "turn" | "session" | "agent" | "worker" | "job" | "probe" | "call";
 
@@ -216,17 +216,17 @@ function faults(random: Random): Step[] {
       ] as const),
     });
   steps.push({ at: -1, do: "poison", nth: random.whole(8, 300) });
-  if (random.chance(0.4))
-    steps.push({
-      at: -1,
-      do: "sick",
-      nth: random.whole(15, 300),
-      times: random.whole(2, 6),
-      every: random.weighted([
-        [2, 1],
-        [1, 2],
-        [1, 3],
-      ]),
-    });
+  if (random.chance(0.4)) steps.push(sick(random, random.whole(15, 300), null));
+  // What begins anew after a crash is where the outcomes of an older life come late.
+  if (random.chance(0.25)) steps.push(sick(random, random.whole(15, 200), PROBE));
   return steps;
+}
+
+function sick(random: Random, nth: number, who: Address | null): Step {
+  const every = random.weighted([
+    [2, 1],
+    [1, 2],
+    [1, 3],
+  ]);
+  return { at: -1, do: "sick", nth, times: random.whole(2, 6), every, who };
 }

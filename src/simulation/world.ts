@@ -92,7 +92,7 @@ export class World {
     });
     for (const step of steps) {
       if (step.do === "poison") this.#poison.add(step.nth);
-      if (step.do === "sick") this.#sick.push({ from: step.nth, left: step.times, every: step.every, heard: 0, address: null });
+      if (step.do === "sick") this.#sick.push({ from: step.nth, left: step.times, every: step.every, heard: 0, address: step.who });
     }
   }
 

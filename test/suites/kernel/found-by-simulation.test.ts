@@ -20,6 +20,7 @@ describe("found by the simulation", () => {
     // Nobody is being stopped now: an outcome `aborted` would be one that nobody waits for.
     expect(hand.started.map(({ attempt }) => attempt)).toEqual([2]);
     hand.started[0]?.end({ status: "done", value: 7 });
+    await next.time.settle();
     expect(await next.state("/a")).toMatchObject({ result: 7 });
   });
 
