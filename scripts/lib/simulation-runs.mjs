@@ -14,7 +14,7 @@ export async function playSeeds(url, seeds, { workers = 2, hungMs = HUNG_MS, tol
   const work = async () => {
     let worker = null;
     for (let next = todo.next(); !next.done && !over; next = todo.next()) {
-      worker ??= new Worker(fileURLToPath(import.meta.url), { workerData: { url } });
+      worker ??= begin(url);
       const result = await ask(worker, { seed: String(next.value), options }, hungMs);
       if (result.hung) {
         await worker.terminate();
@@ -25,6 +25,13 @@ export async function playSeeds(url, seeds, { workers = 2, hungMs = HUNG_MS, tol
     await worker?.terminate();
   };
   await Promise.all(Array.from({ length: workers }, work));
+}
+
+function begin(url) {
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: { url } });
+  // What it says after its first error is of no use, and must not end us.
+  worker.on("error", () => undefined);
+  return worker;
 }
 
 function ask(worker, question, hungMs) {

@@ -18,6 +18,7 @@ export type Step =
   | { at: number; do: "tool"; session: Address }
   | { at: number; do: "cap"; pool: Address; cap: number }
   | { at: number; do: "crash" }
+  | { at: number; do: "diskNext"; fault: DiskFault }
   | { at: -1; do: "crashAtCommit"; nth: number; moment: CrashMoment }
   | { at: -1; do: "crashInLife"; life: number; nth: number; moment: CrashMoment }
   | { at: -1; do: "crashAtBegin"; nth: number }
@@ -53,6 +54,8 @@ export function scenarioOf(seed: string): Step[] {
     const step = personStep(random, at, () => `k${(keys += random.chance(0.85) ? 1 : 0)}`, keys);
     steps.push(step);
     // Crashes fall close behind stops.
+    if (step.do === "stop" && random.chance(0.2))
+      steps.push({ at: at - random.whole(0, 8), do: "diskNext", fault: random.pick(["error", "errors", "unsure", "stall"]) });
     if (step.do === "stop" && random.chance(0.35)) steps.push({ at: at + random.whole(0, 12), do: "crash" });
   }
   return [...steps, ...faults(random)];

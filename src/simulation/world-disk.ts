@@ -104,7 +104,9 @@ export class WorldDisk {
       this.#events.story(`disk: ${fault} at commit ${batch.epoch}.${batch.commit}`);
       if (fault === "stall") return answered(await after(random.whole(2_500, 6_000), () => write(batch, "ok")));
       if (fault === "errors") errorsLeft = random.whole(1, 4);
-      return after(quick, () => write(batch, fault === "unsure" ? "lost" : new Error("EIO: the disk refuses")));
+      return after(random.chance(0.5) ? quick : random.whole(5, 80), () =>
+        write(batch, fault === "unsure" ? "lost" : new Error("EIO: the disk refuses")),
+      );
     };
     return {
       open: () => after(random.whole(0, 3), () => inner.open()),

@@ -17,7 +17,7 @@ import { type Heard, poisoned } from "./poison.ts";
 import { Fingerprint } from "./random.ts";
 import { AGENTS, POOLS, PROBE, SESSIONS, SIDE, type Step, WORKERS } from "./scenario.ts";
 import { type LifeTime, Timeline } from "./timeline.ts";
-import { type CrashMoment, WorldDisk } from "./world-disk.ts";
+import { type CrashMoment, type DiskFault, WorldDisk } from "./world-disk.ts";
 
 export interface WorldResult {
   /** What was wrong, first to be seen first. */
@@ -62,6 +62,7 @@ export class World {
   #crashes = 0;
   #healed = false;
   #heard = 0;
+  #diskNext: DiskFault | null = null;
   #recovers = 0;
   #poison = new Set<number>();
   #sick: { from: number; left: number; every: number; heard: number; address: string | null }[] = [];
@@ -219,6 +220,9 @@ export class World {
 
   #faultAt(offered: number, inLife: number): ReturnType<ConstructorParameters<typeof WorldDisk>[1]["fault"]> {
     if (this.#healed) return null;
+    const next = this.#diskNext;
+    this.#diskNext = null;
+    if (next) return next;
     for (const step of this.#steps) {
       if (step.do === "crashAtCommit" && step.nth === offered) return { crash: step.moment };
       if (step.do === "crashInLife" && step.life === this.#lives && step.nth === inLife) return { crash: step.moment };
@@ -244,7 +248,7 @@ export class World {
 
   #hears({ chart, state, event, address }: Heard): boolean {
     this.#heard += 1;
-    this.#coverage.add(`${chart} ${state} ${event.replace(/\d+/g, "N")}`);
+    this.#coverage.add(`${chart} ${state} ${event.replace(/\d+/g, "*")}`);
     if (this.#healed) return false;
     if (this.#poison.has(this.#heard)) {
       this.#tell(`poison: ${event} at ${address ?? chart}`);
@@ -353,7 +357,7 @@ export class World {
     if (this.#healed || this.#oracle.wrong.length > 0) return;
     const life = this.#life;
     const kernel = life?.alive ? life.kernel : null;
-    this.#tell(`person: ${wordsFor(step)}`);
+    this.#tell(`${step.do === "diskNext" ? "fault" : "person"}: ${wordsFor(step)}`);
     switch (step.do) {
       case "send": {
         const digest = step.other ? `${step.text}, changed` : step.text;
@@ -424,6 +428,9 @@ export class World {
         return this.#ask(step.session, { type: "tool.call", tool: "look", about: "", repeatable: true, limitMs: 5_000, request: {} });
       case "cap":
         return this.#ask(step.pool, { type: "slot.cap", cap: step.cap });
+      case "diskNext":
+        this.#diskNext = step.fault;
+        return;
       case "crash":
         return this.#die("a kill");
       default:

@@ -36,6 +36,7 @@ export class Promises {
   /** Keys a restart looked up and found not begun: beginning is no repetition. */
   readonly #notBegun = new Set<string>();
   readonly #droppedGives = new Set<string>();
+  readonly #crashedTurns = new Set<string>();
 
   constructor(fold: Fold, say: (wrong: string) => void) {
     this.#fold = fold;
@@ -46,6 +47,8 @@ export class Promises {
 
   check(rows: readonly Row[], changes: readonly Change[]): void {
     for (const row of rows) if (row.kind === "ledger") this.#book(row);
+    for (const { address, now, head } of changes)
+      if (!now && head.kind === "turn" && head.reason?.kind === "crash") this.#crashedTurns.add(address);
     for (const row of rows) if (row.kind === "transcript") this.#transcript(row);
     for (const { address, head, story } of changes)
       for (const step of head.kind === "pool" ? story : [])
@@ -58,7 +61,9 @@ export class Promises {
       }
       if (head.kind === "turn" && now) this.#oneTurn(address);
       if (head.kind === "pool") {
-        const capBefore = Number(change.before?.context["cap"] ?? 0);
+        // Within one commit the cap may have been wider for a while.
+        const moved = story.some(({ event }) => event.type === "slot.cap");
+        const capBefore = moved ? Number.POSITIVE_INFINITY : Number(change.before?.context["cap"] ?? 0);
         if (now) this.#pool(address, capBefore);
       }
       if (head.kind === "job" && now) this.#job(address);
@@ -112,7 +117,7 @@ export class Promises {
 
   #turnEnd(session: string, turnId: string, data: Record<string, unknown>): void {
     // One that crashed for good leaves its calls open; the repair of what goes to a model closes them.
-    const crashed = (data["error"] as { code?: string } | undefined)?.code === "CRASHED";
+    const crashed = this.#crashedTurns.has(`${session}/turns/${turnId}`);
     for (const [key, call] of crashed ? [] : this.#calls)
       if (key.startsWith(`${session} `) && call.turnId === turnId && call.results === 0)
         this.#say(`P8: turn ${turnId} ended and its call ${key.slice(session.length + 1)} has no result`);
