@@ -16,6 +16,20 @@ export interface ConfigProblem {
   message: string;
 }
 
+/** What `somora simulate` plays; loaded only when it is asked for. */
+export interface Simulation {
+  simulate(
+    seed: string,
+    options: { twice: boolean; shrink: boolean; story: boolean },
+  ): Promise<{ verdict: string | null; journalHash: string; commits: number; crashes: number; story: string[] }>;
+  /** One line of the report: a hash of all that was played. */
+  blockOf(
+    from: number,
+    to: number,
+    played: { seed: string; verdict: string | null; journalHash: string; commits: number; crashes: number }[],
+  ): unknown;
+}
+
 export interface CliDependencies {
   version: string;
   home: string;
@@ -41,5 +55,8 @@ export interface CliDependencies {
   };
   doctor: DoctorSettings;
   rehearsal: RehearsalDependencies;
+  simulation(): Promise<Simulation>;
+  /** Monotonic milliseconds. */
+  now(): number;
   sleep(ms: number): Promise<void>;
 }

@@ -91,6 +91,8 @@ const dependencies: CliDependencies = {
       return { url: server.baseUrl, close: () => server.close() };
     },
   },
+  simulation: () => import("../simulation/index.ts"),
+  now: () => performance.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 

@@ -14,6 +14,8 @@ export interface Scheduler {
   soon(work: () => void): void;
   /** True when the round that began at `beganAt` (monotonic) has used its slice of `sliceMs`. */
   sliceOver(beganAt: number, sliceMs: number): boolean;
+  /** It is asked when the steps of a round come to a multiple of this; 16 when absent. A simulation asks after each turn of an actor. */
+  readonly askEvery?: number;
 }
 
 /** Days, in the server's own time zone. */

@@ -75,6 +75,8 @@ export async function cliWorld(change: (dependencies: CliDependencies) => Partia
         unopened: [],
       }),
     },
+    simulation: never,
+    now: () => performance.now(),
     rehearsal: { startServer: never, checkScript: () => undefined, serveModel: never },
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   };

@@ -273,6 +273,8 @@ export interface RunningWork {
   tell: ((data: JsonObject) => void)[];
   /** Its driver has spoken; a deadline asks this, not what is committed (K9). */
   spoken: boolean;
+  /** What its end cost is booked. */
+  booked: boolean;
 }
 
 export type InboxItem =

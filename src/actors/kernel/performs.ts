@@ -75,7 +75,7 @@ function start(core: Core, actor: Actor, pending: Pending, driver: Driver): void
 }
 
 export function attach(core: Core, actor: Actor, pending: Pending): RunningWork {
-  const work: RunningWork = { pending, actor, controller: new AbortController(), tell: [], spoken: false };
+  const work: RunningWork = { pending, actor, controller: new AbortController(), tell: [], spoken: false, booked: false };
   core.running.set(pending.key, work);
   if (pending.mark) work.controller.abort();
   return work;
@@ -100,8 +100,12 @@ export function follow(core: Core, work: RunningWork, promise: Promise<Outcome>)
   );
 }
 
-function finish(core: Core, work: RunningWork, outcome: Outcome): void {
+function finish(core: Core, work: RunningWork, given: Outcome): void {
   const { pending } = work;
+  // One that says so again is dropped as every outcome that is not pending is (K11), and what it cost is booked once (P10).
+  const { booking, ...again } = given;
+  const outcome = work.booked ? again : given;
+  if (booking) work.booked = true;
   if (core.running.get(pending.key) === work) core.running.delete(pending.key);
   if (work.spoken) {
     core.lost.delete(pending.key);

@@ -5,7 +5,7 @@
  * an outcome → all answers in → the first commit (attempt numbers, `resumed`) → performs are released, timers armed.
  *
  * 1. `recover` is asked once per pending effect whose outcome is not in the mail; past 10 s it counts as unknown.
- * 2. Done is taken over; not-started is performed as if nothing had been; harmless (`repeatable`) is performed again under the
+ * 2. Done is taken over (ended by a stop that is not on disk is not done, but unknown); not-started is performed as if nothing had been; harmless (`repeatable`) is performed again under the
  *    same key as its next attempt; else the chart hears
  *    `interrupted` with what is known (P7). Taken back or fenced: `aborted`, unless it was done.
  * 3. A stop under way goes on: its fence tells its scope again (K6).
@@ -189,7 +189,7 @@ async function askDrivers(core: Core): Promise<Asked[]> {
         ? limited(
             core,
             driver.recover(pending.request, {
-              ...contextOf(core, { pending, actor, controller: new AbortController(), tell: [], spoken: false }),
+              ...contextOf(core, { pending, actor, controller: new AbortController(), tell: [], spoken: false, booked: false }),
               takenBack,
             }),
           )
@@ -216,9 +216,12 @@ function limited(core: Core, recovery: Promise<Recovery>): Promise<Recovery> {
   });
 }
 
-function takeAnswer(core: Core, { actor, name, recovery, takenBack }: Asked, touched: Set<Actor>): void {
+function takeAnswer(core: Core, { actor, name, recovery: found, takenBack }: Asked, touched: Set<Actor>): void {
   const pending = actor.pending?.get(name);
   if (!pending || pending.settled) return;
+  // A stop ends outer work before its fence is on disk. When the server dies between the two nobody is being stopped any more.
+  const recovery: Recovery =
+    found.kind === "done" && found.outcome.status === "aborted" && !takenBack ? unknownFrom(found.outcome) : found;
   const end = (outcome: Outcome, status: "done" | "failed" | "aborted" | "interrupted"): void =>
     settle(core, pending.key as EffectKey, outcome, status, true, pending.attempt);
   if (recovery.kind === "done") {
@@ -253,4 +256,8 @@ function takeAnswer(core: Core, { actor, name, recovery, takenBack }: Asked, tou
     return;
   }
   end(known, "interrupted");
+}
+
+function unknownFrom({ value, payloads }: Outcome): Recovery {
+  return { kind: "unknown", ...(value === undefined ? {} : { value }), ...(payloads === undefined ? {} : { payloads }) };
 }

@@ -38,6 +38,7 @@ import { answer } from "./waits.ts";
 
 const TURN_LENGTH = 32;
 const ROUND_STEPS = 2000;
+const ASK_EVERY = 16;
 /** While a commit is on its way, so that its end is seen soon; else nothing waits for us but whoever comes new. */
 const ROUND_MS = 4;
 const LONE_ROUND_MS = 12;
@@ -51,6 +52,7 @@ export function round(core: Core, heap: TimerHeap, commitWaits: boolean): boolea
   takeInbox(core);
   let steps = 0;
   const { open } = core;
+  const { askEvery = ASK_EVERY } = core.scheduler;
   while (core.ready.length > 0 && steps < ROUND_STEPS && !open.fenced) {
     const actor = core.ready.shift() as Actor;
     actor.inReady = false;
@@ -65,7 +67,7 @@ export function round(core: Core, heap: TimerHeap, commitWaits: boolean): boolea
       if (core.actors.get(actor.address) !== actor || open.fenced) break;
     }
     if (core.actors.get(actor.address) === actor) makeReady(core, actor);
-    if ((steps & 15) === 0 && core.scheduler.sliceOver(began, commitWaits ? ROUND_MS : LONE_ROUND_MS)) break;
+    if (steps % askEvery === 0 && core.scheduler.sliceOver(began, commitWaits ? ROUND_MS : LONE_ROUND_MS)) break;
   }
   if (core.ready.length === 0) core.stepped.clear();
   return core.ready.length > 0;

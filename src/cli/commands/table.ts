@@ -7,6 +7,7 @@ import { doctorCommand } from "./doctor.command.ts";
 import { modelCommands } from "./model.command.ts";
 import { rehearseCommand } from "./rehearse.command.ts";
 import { serverCommands } from "./server.command.ts";
+import { simulateCommand } from "./simulate.command.ts";
 import { teamCommands } from "./team.command.ts";
 import { toolCommands } from "./tool.command.ts";
 import { whyCommands } from "./why.command.ts";
@@ -22,4 +23,5 @@ export const COMMANDS: readonly Command[] = [
   ...configCommands,
   doctorCommand,
   rehearseCommand,
+  simulateCommand,
 ];
