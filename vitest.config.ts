@@ -6,6 +6,8 @@ const alone = [
   "test/hostile/{abort,draining,disk-full}.test.ts",
   "test/suites/tools/exec*.test.ts",
   "test/suites/kernel/scale.test.ts",
+  // It keeps both cores busy by itself.
+  "test/suites/simulation/*.test.ts",
   "src/host/*.test.ts",
 ];
 const never = ["**/node_modules/**", "dist/**"];

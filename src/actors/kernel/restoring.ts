@@ -220,8 +220,7 @@ function takeAnswer(core: Core, { actor, name, recovery: found, takenBack }: Ask
   const pending = actor.pending?.get(name);
   if (!pending || pending.settled) return;
   // A stop ends outer work before its fence is on disk. When the server dies between the two nobody is being stopped any more.
-  const recovery: Recovery =
-    found.kind === "done" && found.outcome.status === "aborted" && !takenBack ? unknownFrom(found.outcome) : found;
+  const recovery: Recovery = found.kind === "done" && found.outcome.status === "aborted" && !takenBack ? unknownFrom(found.outcome) : found;
   const end = (outcome: Outcome, status: "done" | "failed" | "aborted" | "interrupted"): void =>
     settle(core, pending.key as EffectKey, outcome, status, true, pending.attempt);
   if (recovery.kind === "done") {
