@@ -30,6 +30,8 @@ function liveSentence({ actor, session, now, stopping }: Seen): Saying {
       "parked",
       `Parked: ${endless(parked ?? "it crashed too often")}. ${parked === "folder gone" ? "Put it back and it goes on." : "Resume or stop it."}`,
     );
+  if (actor?.kind === "lost") return saying("stopfail", `${endless(actor.stuck ?? "A process does not end")}. The server goes on.`);
+  if (actor?.stuck !== undefined) return saying("stuck", `Nothing here can move: ${endless(actor.stuck)}.`);
   if (stopping === true || actor?.status === "stopping") return saying("stopping", "Stopping: what hangs on it ends first.");
   if (session !== null && session !== undefined) {
     if (session.active !== null) return ofTurn(session.active, session, now);

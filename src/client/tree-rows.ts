@@ -68,6 +68,7 @@ export function buildTree(
 
 /** A pool shows while somebody holds or wants something of it. */
 function isShown(actor: ActorView): boolean {
+  if (actor.status === "parked") return true; // whatever it is, a person has to look after it
   if (actor.kind === "pool") return Number(actor.detail["used"] ?? 0) + Number(actor.detail["waiting"] ?? 0) > 0;
   return actor.kind !== "supervisor" && actor.kind !== "root" && actor.kind !== "turn" && actor.address !== "/";
 }
@@ -132,7 +133,7 @@ function speakFor(
   gone: boolean,
 ): void {
   const session = shownAbove(turn.address, byAddress, nodes);
-  if (session === null || gone || turn.status === "down" || session.own.mark === "parked") return;
+  if (session === null || gone || turn.status === "down" || session.own.mark === "parked" || session.own.mark === "stuck") return;
   const said = sentenceOf({ actor: turn, now });
   const number = turn.detail["number"] ?? turn.detail["turn"];
   session.own = said;

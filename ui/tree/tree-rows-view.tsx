@@ -1,7 +1,7 @@
 /** Rows of the tree, one line each; only those in sight are drawn. */
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { clockSpan, grouped, restSpan, type TreeRow } from "../../src/client/index.ts";
-import { useFrozenAt } from "../hooks/use-client.ts";
+import { useStillAt } from "../hooks/use-client.ts";
 import { useClockText } from "../hooks/use-now.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
@@ -180,8 +180,8 @@ function Row({
 }
 
 function Since({ at, running }: { at: number; running: boolean }) {
-  const frozenAt = useFrozenAt();
+  const stillAt = useStillAt();
   const text = (now: number): string => (running ? clockSpan(now - at) : restSpan(now - at));
-  const ref = useClockText(text, frozenAt === null);
-  return <span ref={ref}>{text(frozenAt ?? Date.now())}</span>;
+  const ref = useClockText(text, stillAt === null);
+  return <span ref={ref}>{text(stillAt ?? Date.now())}</span>;
 }

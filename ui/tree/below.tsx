@@ -1,0 +1,3 @@
+/** What stands below the rows of the tree, in a piece of code of its own. */
+export { Inspector } from "./inspector.tsx";
+export { TimeStrip } from "./time-strip.tsx";
