@@ -16,6 +16,7 @@ export { causeWords, storyText } from "./story.ts";
 export { Topic, type TopicState } from "./topic.ts";
 export { buildTree, countMoves, rowsOf, type Filter, type Shape, type TreeNode, type TreeRow, type Voice } from "./tree-rows.ts";
 export { isUnread } from "./unread.ts";
+export { waitArrows, type WaitArrow } from "./wait-arrows.ts";
 export { lineName, waitChain, type ChainLink } from "./wait-chain.ts";
 export {
   atTime,
@@ -32,4 +33,5 @@ export {
   restSpan,
   shortSpan,
   spanWords,
+  tenthTime,
 } from "./words.ts";

@@ -205,6 +205,20 @@ const TABLE: [string, Seen, string, string, string][] = [
     "you",
     "Waits for you for 5 s: may it run csvcut?",
   ],
+  [
+    "tree: nothing can move",
+    actor({ waitingFor: { what: "ledger", since: NOW }, stuck: "a waits for ledger (the prices), where nothing can move by itself" }),
+    "stuck",
+    "bad",
+    "Nothing here can move: a waits for ledger (the prices), where nothing can move by itself.",
+  ],
+  [
+    "tree: a process that does not die",
+    actor({ kind: "lost", state: "running", stuck: "exec (process) of /agents/a does not end" }),
+    "stopfail",
+    "bad",
+    "exec (process) of /agents/a does not end. The server goes on.",
+  ],
   ["tree: stopping", actor({ status: "stopping" }), "stopping", "run", "Stopping: what hangs on it ends first."],
   [
     "tree: parked",

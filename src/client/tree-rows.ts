@@ -143,14 +143,25 @@ function speakFor(
 }
 
 function climb(node: TreeNode): Saying {
+  waitsInCalls(node);
   for (const child of node.children) {
     const said = climb(child);
     if (child.past || urgency(said) <= urgency(node.said)) continue;
-    if (child.kind === "call" && said.move === "bad") continue; // a failed call is the model's to handle until the turn ends
+    if (child.kind === "call" && said.move === "bad" && said.mark !== "stuck") continue; // a failed call is the model's to handle until the turn ends
     node.said = { ...said, moves: child.kind !== "call" && said.moves };
     if (node.kind === "agent") node.since = child.since;
   }
   return node.said;
+}
+
+/** A turn whose every running call waits for somebody does nothing itself: its row says for whom. */
+function waitsInCalls(node: TreeNode): void {
+  if (node.own.mark !== "tool" || node.kind === "call") return;
+  const running = node.children.filter((child) => child.kind === "call" && !child.past);
+  const [first] = running;
+  if (first === undefined || running.some((call) => call.own.mark !== "agent" && call.own.mark !== "slot")) return;
+  node.own = node.said = first.own;
+  node.since = first.since;
 }
 
 const rank = (node: TreeNode): number => (node.kind === "agent" ? 0 : 1);

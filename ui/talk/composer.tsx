@@ -100,7 +100,7 @@ export function Composer({ handle, agent, session, state, running, after, waitin
     (down
       ? "Sent once, when the server is back."
       : past
-        ? "You look at the past in the tree; messages go to the present."
+        ? "Messages go to the present"
         : running
           ? can
             ? `Steer goes in ${after === null ? "at the next step" : `after ${after}`}.`
@@ -124,6 +124,7 @@ export function Composer({ handle, agent, session, state, running, after, waitin
       <div className="flex min-w-0 items-center gap-1.5 px-2 pt-1 pb-2 pl-3.5">
         <span className="min-w-0 flex-1 truncate text-meta text-ink-3" title={tells}>
           <span className={running && !down && !past ? "max-rail:hidden" : ""}>{tells}</span>
+          {past && !down && blocked === null ? <span className="max-rail:hidden">; the tree shows the past</span> : null}
         </span>
         {running && !down ? (
           <button type="button" className="btn" disabled={!can} onClick={() => give(true)}>

@@ -1,6 +1,6 @@
 /** The conversation: head, log, dock. */
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { exactTime, type Item, RequestFailed, sentenceOf, timelineOf, timeOf } from "../../src/client/index.ts";
+import { type Item, RequestFailed, sentenceOf, tenthTime, timelineOf, timeOf } from "../../src/client/index.ts";
 import type { AgentLine } from "../../src/protocol/frames.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { CallView, SessionView } from "../../src/protocol/session-view.ts";
@@ -233,7 +233,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
                 <span className="max-rail:hidden" />
                 <Divider
                   icon="clock"
-                  text={<b className="font-strong text-ink">{exactTime(item.at)}</b>}
+                  text={<b className="font-strong text-ink">{tenthTime(item.at)}</b>}
                   more=", the moment the tree shows"
                 />
               </div>

@@ -1,32 +1,11 @@
 /** A wait followed to its end: who, for what, since when; the last link is who can end it, with the button that does. */
-import { useEffect, useMemo, useState } from "react";
+import { useMemo } from "react";
 import { lineName, sentenceOf, spanWords, waitChain, type ChainLink } from "../../src/client/index.ts";
 import type { ActorView } from "../../src/protocol/actor-view.ts";
-import type { WaitView } from "../../src/protocol/waits.ts";
 import { page } from "../frame/page-state.ts";
-import { useClient } from "../hooks/use-client.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
-
-/** Asked for when some actor begins, ends or changes a wait, as the tree tells it; never while nobody waits. */
-function useWaits(actors: readonly ActorView[]): readonly WaitView[] {
-  const client = useClient();
-  const [waits, setWaits] = useState<readonly WaitView[]>([]);
-  const told = actors
-    .filter((actor) => actor.waitingFor !== undefined || actor.stuck !== undefined)
-    .map((actor) => `${actor.address} ${actor.waitingFor?.since} ${actor.stuck}`)
-    .join("\n");
-  useEffect(() => {
-    if (told === "") return setWaits([]);
-    let over = false;
-    void client.api.waits().then(
-      (found) => void (over || setWaits(found)),
-      () => undefined, // the connection strip says why; the sentence above still stands
-    );
-    return () => void (over = true);
-  }, [client, told]);
-  return waits;
-}
+import { useWaits } from "./waits.ts";
 
 interface Props {
   address: string;

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "react";
 import type { SessionView } from "../../src/protocol/session-view.ts";
 import type { ActorView } from "../../src/protocol/actor-view.ts";
 import { placeOf, type Address } from "../../src/protocol/ids.ts";
-import { clockSpan, exactTime, money, sentenceOf, type TreeNode, urgency } from "../../src/client/index.ts";
+import { clockSpan, money, sentenceOf, tenthTime, type TreeNode, urgency } from "../../src/client/index.ts";
 import { ask } from "../frame/ask.tsx";
 import { onKeys } from "../frame/keys.ts";
 import { page, usePage } from "../frame/page-state.ts";
@@ -38,8 +38,8 @@ export interface InspectorProps {
   wide: boolean;
 }
 
-export const LOOK = "quiet-scroll flex-none overflow-y-auto bg-canvas px-4 pt-2.5 pb-3 border-line";
-export const PLACE = {
+const LOOK = "quiet-scroll flex flex-none flex-col overflow-y-auto bg-canvas [&>:not(div)]:flex-none px-4 pt-2.5 pb-3 border-line";
+const PLACE = {
   wide: "border-l max-tree:max-h-[45%] max-tree:border-t max-tree:border-l-0",
   beside: "max-h-[55%] min-h-34 border-t",
 } as const;
@@ -49,7 +49,7 @@ export function Inspector({ address, node, at, actors, wide }: InspectorProps) {
     <section className={`${LOOK} ${wide ? PLACE.wide : PLACE.beside}`} aria-label="Selected">
       {node === null ? (
         <p className="[overflow-wrap:anywhere] text-ink-2">
-          <span className="font-mono text-meta">{address}</span> was not there{at === null ? "" : ` at ${exactTime(at)}`}.
+          <span className="font-mono text-meta">{address}</span> was not there{at === null ? "" : ` at ${tenthTime(at)}`}.
         </p>
       ) : (
         <Found key={address} node={node} at={at} actors={actors} wide={wide} />
@@ -117,7 +117,7 @@ function Found({ node, at, actors, wide }: Omit<InspectorProps, "address"> & { n
 
   return (
     <>
-      <div className="flex min-w-0 items-center gap-2" data-move={said.move}>
+      <div className="flex min-w-0 flex-none items-center gap-2" data-move={said.move}>
         <Mark name={said.mark} still />
         <b className="min-w-0 flex-1 truncate font-strong" title={actor.address}>
           {place.session !== undefined && place.agent !== undefined && actor.kind === "session"
@@ -163,7 +163,7 @@ function Found({ node, at, actors, wide }: Omit<InspectorProps, "address"> & { n
         </dl>
       )}
       {place.agent === undefined || here ? null : (
-        <button type="button" className="link mt-2 text-left text-meta [overflow-wrap:anywhere] max-rail:py-2" onClick={open}>
+        <button type="button" className="link mt-2 self-start text-left text-meta [overflow-wrap:anywhere] max-rail:py-2" onClick={open}>
           Open {place.agent} / {place.session ?? "main"}
         </button>
       )}

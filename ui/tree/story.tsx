@@ -1,6 +1,6 @@
 /** What one actor did: event, where it came from, its state after, what it asked for; newest last, to read and to copy. */
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { causeWords, exactTime, storyText } from "../../src/client/index.ts";
+import { causeWords, storyText, tenthTime } from "../../src/client/index.ts";
 import type { ActorView, StoryStep } from "../../src/protocol/actor-view.ts";
 import { CopyButton } from "../frame/copy.tsx";
 import { useClient } from "../hooks/use-client.ts";
@@ -46,8 +46,8 @@ export function Story({ address, change, at, tall }: { address: string; change: 
     else if (end.current && at === null) element.scrollTop = element.scrollHeight;
   }, [steps, at, now]);
   return (
-    <div className="mt-2">
-      <div className="flex h-7 items-center justify-between gap-2 text-meta text-ink-3 max-rail:h-11">
+    <div className="mt-2 flex min-h-36 flex-col">
+      <div className="flex h-7 flex-none items-center justify-between gap-2 text-meta text-ink-3 max-rail:h-11">
         <span className="min-w-0 truncate">
           {refused ??
             (steps === null
@@ -60,7 +60,7 @@ export function Story({ address, change, at, tall }: { address: string; change: 
       </div>
       <div
         ref={box}
-        className={`quiet-scroll relative overflow-y-auto text-meta -outline-offset-2 ${tall ? "max-h-[calc(100vh-24rem)] min-h-40 max-tree:max-h-44" : "h-44"}`}
+        className={`quiet-scroll relative min-h-0 overflow-y-auto text-meta -outline-offset-2 ${tall ? "max-tree:h-44" : "h-44"}`}
         tabIndex={0}
         role="region"
         aria-label="Story"
@@ -81,12 +81,12 @@ function Step({ step, address, current, later }: { step: StoryStep; address: str
   const crashed = step.state.startsWith("crashed");
   return (
     <li
-      className={`grid grid-cols-[4rem_minmax(0,1fr)] gap-2 rounded-1 px-1 py-1 ${current ? "bg-fill-2" : ""} ${later ? "text-ink-3" : ""}`}
+      className={`grid grid-cols-[4.5rem_minmax(0,1fr)] gap-2 rounded-1 px-1 py-1 ${current ? "bg-fill-2" : ""} ${later ? "text-ink-3" : ""}`}
       aria-current={current ? "time" : undefined}
       data-move={crashed ? "bad" : undefined}
     >
       <time className={quiet} dateTime={new Date(step.at).toISOString()}>
-        {exactTime(step.at)}
+        {tenthTime(step.at)}
       </time>
       <span className="min-w-0 [overflow-wrap:anywhere]">
         <span className="font-mono">{step.type}</span> <span className={quiet}>from {causeWords(step.from, address)}</span>

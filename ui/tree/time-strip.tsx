@@ -6,12 +6,12 @@ import {
   barsOf,
   BUCKET_MS,
   clockTime,
-  exactTime,
   FINE_MS,
   hourBefore,
   spanOf,
   spanWords,
   stepFrom,
+  tenthTime,
 } from "../../src/client/index.ts";
 import { onKeys } from "../frame/keys.ts";
 import { useActors, useClient, useFrozenAt, usePast } from "../hooks/use-client.ts";
@@ -107,7 +107,7 @@ export function TimeStrip() {
     else past.to(Math.round(Math.max(span.from, moment)));
   };
   const bucket = at === null ? undefined : buckets.find((one) => at >= one.at && at < one.at + BUCKET_MS);
-  const words = at === null ? "now, live" : `${exactTime(at)}, ${spanWords(Date.now() - at)} ago`;
+  const words = at === null ? "now, live" : `${tenthTime(at)}, ${spanWords(Date.now() - at)} ago`;
   const happened = activityWords(bucket);
   return (
     <section className="flex-none border-t border-line bg-rail px-4 max-rail:pb-[env(safe-area-inset-bottom)]" aria-label="Time strip">
@@ -118,8 +118,7 @@ export function TimeStrip() {
         </button>
         <Icon name="clock" className="max-rail:!hidden" />
         <span className="min-w-0 flex-1 truncate pl-1">
-          <b className="font-medium text-ink-2">{at === null ? "Now" : exactTime(at)}</b>
-          {happened === "" ? "" : ` ${happened}`}
+          {at === null ? <b className="font-medium text-ink-2">Now</b> : happened === "" ? tenthTime(at) : happened}
         </span>
         <button
           type="button"
@@ -140,7 +139,7 @@ export function TimeStrip() {
         >
           <Icon name="right" />
         </button>
-        <span className="whitespace-nowrap">
+        <span className="whitespace-nowrap max-rail:hidden">
           {clockTime(span.from)} to {at === null ? "now" : clockTime(span.to)}
         </span>
       </div>
@@ -241,7 +240,7 @@ function Track({ className, buckets, span, at, words, refused, onMoment, onLive 
 function pathOf(bars: readonly { at: number; height: number }[], from: number, moment: number, after: boolean): string {
   return bars
     .filter((bar) => bar.at > moment === after)
-    .map(({ at, height }) => `M${(at - from) / BUCKET_MS + 0.12} 1v${-Math.max(0.08, height).toFixed(3)}h.76V1Z`)
+    .map(({ at, height }) => `M${(at - from) / BUCKET_MS + 0.12} 1v${(-Math.max(0.08, height)).toFixed(3)}h.76V1Z`)
     .join("");
 }
 

@@ -1,6 +1,16 @@
 /** The living tree, now or as it was: chips, rows, the inspector of what is selected, and the time strip. */
 import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
-import { buildTree, countMoves, exactTime, type Filter, type MarkName, rowsOf, type Shape, spanWords } from "../../src/client/index.ts";
+import {
+  buildTree,
+  countMoves,
+  exactTime,
+  type Filter,
+  type MarkName,
+  rowsOf,
+  type Shape,
+  spanWords,
+  tenthTime,
+} from "../../src/client/index.ts";
 import { page, usePage } from "../frame/page-state.ts";
 import { useActors, useClient, useFrozenAt, usePast } from "../hooks/use-client.ts";
 import { useNow } from "../hooks/use-now.ts";
@@ -12,6 +22,7 @@ import { TreeRows } from "./tree-rows-view.tsx";
 // Asked for with the page, but nothing of the first picture waits for it.
 const below = import("./below.tsx");
 const Inspector = lazy(() => below.then((found) => ({ default: found.Inspector })));
+const WaitArrows = lazy(() => below.then((found) => ({ default: found.WaitArrows })));
 const TimeStrip = lazy(() => below.then((found) => ({ default: found.TimeStrip })));
 
 export function TreePanel({
@@ -136,6 +147,13 @@ export function TreePanel({
                 ? "Nothing lives here yet. What you start shows here."
                 : "Nothing lived here then, or it is no longer kept."
           }
+          beside={(height) =>
+            past.at === null ? (
+              <Suspense fallback={null}>
+                <WaitArrows rows={rows} height={height} />
+              </Suspense>
+            ) : null
+          }
           onSelect={(address) => page.select(address)}
           onFold={(address, isOpen) => setFolds(new Map(folds).set(address, isOpen))}
           onMore={(parent) => setWhole(new Set(whole).add(parent))}
@@ -170,7 +188,7 @@ function PastHead({ at, className }: { at: number; className: string }) {
     >
       <Icon name="clock" />
       <span className="min-w-0 flex-1 truncate" title={refused ?? undefined}>
-        <b className="text-ui font-strong">{exactTime(at)}</b>
+        <b className="text-ui font-strong">{tenthTime(at)}</b>
         {refused === null ? `, ${spanWords(now - at)} ago` : `: ${refused}`}
       </span>
       <button type="button" className="btn small main" onClick={past.live}>

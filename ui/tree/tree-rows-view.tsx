@@ -1,5 +1,5 @@
 /** Rows of the tree, one line each; only those in sight are drawn. */
-import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { clockSpan, grouped, restSpan, type TreeRow } from "../../src/client/index.ts";
 import { useStillAt } from "../hooks/use-client.ts";
 import { useClockText } from "../hooks/use-now.ts";
@@ -10,12 +10,14 @@ interface Props {
   rows: readonly TreeRow[];
   selected: string | null;
   empty: string;
+  /** Drawn over the rows, in their gutter. */
+  beside: (rowHeight: number) => ReactNode;
   onSelect: (address: string) => void;
   onFold: (address: string, open: boolean) => void;
   onMore: (parent: string) => void;
 }
 
-export function TreeRows({ rows, selected, empty, onSelect, onFold, onMore }: Props) {
+export function TreeRows({ rows, selected, empty, beside, onSelect, onFold, onMore }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 900, row: 28 });
   useEffect(() => {
@@ -68,7 +70,7 @@ export function TreeRows({ rows, selected, empty, onSelect, onFold, onMore }: Pr
   return (
     <div
       ref={box}
-      className="quiet-scroll min-h-0 flex-1 overflow-x-hidden overflow-y-auto py-1.5 -outline-offset-2"
+      className="quiet-scroll relative min-h-0 flex-1 overflow-x-hidden overflow-y-auto py-1.5 -outline-offset-2"
       role="tree"
       aria-label="Living tree"
       tabIndex={0}
@@ -89,6 +91,7 @@ export function TreeRows({ rows, selected, empty, onSelect, onFold, onMore }: Pr
           onMore={onMore}
         />
       ))}
+      {beside(view.row)}
       <div style={{ height: Math.max(0, rows.length - first - shown.length) * view.row }} />
     </div>
   );
@@ -135,7 +138,7 @@ function Row({
       aria-expanded={fold === "none" ? undefined : fold === "open"}
       aria-label={`${node.name}${node.sub === "" ? "" : ` ${node.sub}`}, ${said.word}`}
       data-move={said.move}
-      className={`relative grid h-(--h-row) cursor-default grid-cols-[0.875rem_1rem_minmax(0,1fr)_auto_2.75rem] items-center gap-1.5 pr-4 text-small hover:bg-fill aria-selected:bg-fill-2 max-rail:text-ui ${node.past ? "text-ink-3" : ""}`}
+      className={`relative grid h-(--h-row) cursor-default grid-cols-[0.875rem_1rem_minmax(0,1fr)_auto_2.75rem] items-center gap-1.5 pr-7 text-small hover:bg-fill aria-selected:bg-fill-2 max-rail:text-ui ${node.past ? "text-ink-3" : ""}`}
       style={indent}
       onClick={() => onSelect(node.address)}
       onDoubleClick={() => fold !== "none" && onFold(node.address, fold === "closed")}
