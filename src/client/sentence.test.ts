@@ -207,10 +207,20 @@ const TABLE: [string, Seen, string, string, string][] = [
   ],
   [
     "tree: nothing can move",
-    actor({ waitingFor: { what: "ledger", since: NOW }, stuck: "a waits for ledger (the prices), where nothing can move by itself" }),
+    actor({
+      waitingFor: { what: "the prices (/agents/ledger/sessions/main)", since: NOW - 72_000 },
+      stuck: "/agents/a waits for /agents/ledger/sessions/main (the prices), where nothing can move by itself",
+    }),
     "stuck",
     "bad",
-    "Nothing here can move: a waits for ledger (the prices), where nothing can move by itself.",
+    "Waits 1 min 12 s for the prices (ledger / main). Nothing there can move by itself.",
+  ],
+  [
+    "tree: mail nobody may take",
+    actor({ stuck: "3 messages wait for an actor that is suspended and not being stopped" }),
+    "stuck",
+    "bad",
+    "Nothing here can move: 3 messages wait for an actor that is suspended and not being stopped.",
   ],
   [
     "tree: a process that does not die",

@@ -55,7 +55,9 @@ describe("the living tree", () => {
   it("says of a turn whose every call waits that it waits, and of one that also runs a tool that it works", () => {
     const waits = [...withoutExec(), asks("ask")];
     expect(lines(waits)).toEqual(["abe: idle", " main: idle", "zoe: waits", " main: waits", "  ask: waits"]);
-    expect(countMoves(buildTree(waits, 1000))).toEqual({ run: 0, wait: 1, you: 0, bad: 0 });
+    const tree = buildTree(waits, 1000);
+    expect(countMoves(tree)).toEqual({ run: 0, wait: 1, you: 0, bad: 0 });
+    expect(tree[1]?.children[0]?.speaker.detail["tool"]).toBe("ask");
     expect(lines([...busy(), asks("ask")])[3]).toBe(" main: tool");
   });
   it("lets what cannot move climb to its agent, unlike a call that merely failed", () => {

@@ -4,7 +4,7 @@
  */
 import type { ActorView } from "../protocol/actor-view.ts";
 import { placeOf, type Address } from "../protocol/ids.ts";
-import { urgency, type Move, type Saying } from "./marks.ts";
+import { urgency, type MarkName, type Move, type Saying } from "./marks.ts";
 import { sentenceOf } from "./sentence.ts";
 
 export interface TreeNode {
@@ -14,6 +14,8 @@ export interface TreeNode {
   /** A grey word or two beside the name. */
   sub: string;
   actor: ActorView;
+  /** Whose state its row tells: its own, its running turn's, or that of the call the turn waits in. */
+  speaker: ActorView;
   /** What it does itself. */
   own: Saying;
   /** What its row shows: its own or its most urgent descendant's. */
@@ -86,6 +88,7 @@ function nodeOf(actor: ActorView, now: number, gone: boolean, ends: (actor: Acto
     name: nameOf(actor),
     sub: subOf(actor),
     actor,
+    speaker: actor,
     own: said,
     said,
     since: actor.since,
@@ -136,6 +139,7 @@ function speakFor(
   if (session === null || gone || turn.status === "down" || session.own.mark === "parked" || session.own.mark === "stuck") return;
   const said = sentenceOf({ actor: turn, now });
   const number = turn.detail["number"] ?? turn.detail["turn"];
+  session.speaker = turn;
   session.own = said;
   session.said = said;
   session.since = turn.since;
@@ -154,12 +158,15 @@ function climb(node: TreeNode): Saying {
   return node.said;
 }
 
+const WAITS: ReadonlySet<MarkName> = new Set(["agent", "slot", "you", "stuck"]);
+
 /** A turn whose every running call waits for somebody does nothing itself: its row says for whom. */
 function waitsInCalls(node: TreeNode): void {
   if (node.own.mark !== "tool" || node.kind === "call") return;
   const running = node.children.filter((child) => child.kind === "call" && !child.past);
   const [first] = running;
-  if (first === undefined || running.some((call) => call.own.mark !== "agent" && call.own.mark !== "slot")) return;
+  if (first === undefined || running.some((call) => !WAITS.has(call.own.mark))) return;
+  node.speaker = first.speaker;
   node.own = node.said = first.own;
   node.since = first.since;
 }

@@ -7,6 +7,7 @@ import type { CallView, SessionView } from "../../src/protocol/session-view.ts";
 import { say } from "../frame/toast.tsx";
 import { onKeys } from "../frame/keys.ts";
 import { useActors, useAgents, useClient, useFrozenAt, useLink, useOutbox, usePast, useSession } from "../hooks/use-client.ts";
+import { findNode, useTree } from "../hooks/use-tree.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Composer, type ComposerHandle } from "./composer.tsx";
 import { NextRows, NowLine, Slot } from "./dock.tsx";
@@ -91,6 +92,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
   const frozenAt = useFrozenAt();
   const outbox = useOutbox(agent, session);
   const actor = useActors().find((other) => other.address === sessionAddress(agent, session)) ?? null;
+  const speaker = findNode(useTree(), sessionAddress(agent, session))?.speaker;
   const log = useRef<LogHandle>(null);
   const composer = useRef<ComposerHandle>(null);
   const [behind, setBehind] = useState<number | null>(null);
@@ -263,6 +265,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
             <NowLine
               view={view}
               actor={actor}
+              waitsIn={speaker?.kind === "call" && active !== null ? speaker : null}
               frozenAt={frozenAt}
               stopping={stopping !== null && stopping === turnId}
               armed={armed}

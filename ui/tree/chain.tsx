@@ -77,8 +77,8 @@ function Link({ link, last, actors, now, live, onResume }: { link: ChainLink; la
         ) : (
           <span className="text-ink-2">
             {" "}
-            waits for {wait.why}, {spanWords(Math.max(0, now - wait.since))}
-            {wait.stuck ? <span className="text-word">; nothing there can move by itself</span> : ""}
+            waits {spanWords(Math.max(0, now - wait.since))} for {wait.why}
+            {wait.stuck ? <span className="text-word"> Nothing there can move by itself.</span> : null}
           </span>
         )}
       </div>

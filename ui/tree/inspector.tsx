@@ -73,9 +73,10 @@ function Found({ node, at, actors, wide }: Omit<InspectorProps, "address"> & { n
   const turn = actors.find((other) => other.kind === "turn" && other.parent === actor.address);
   const seen = useSessionSeen(actor.kind === "session" ? place : {});
   const view = at === null ? seen : null;
+  const { speaker } = node;
   const said = sentenceOf({
-    actor: view === null ? (actor.status === "parked" ? actor : (turn ?? actor)) : actor,
-    session: view,
+    actor: view === null || speaker.kind === "call" ? speaker : actor,
+    session: speaker.kind === "call" ? null : view,
     now,
     frozenAt: at === null ? frozenAt : null,
   });

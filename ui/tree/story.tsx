@@ -46,7 +46,7 @@ export function Story({ address, change, at, tall }: { address: string; change: 
     else if (end.current && at === null) element.scrollTop = element.scrollHeight;
   }, [steps, at, now]);
   return (
-    <div className="mt-2 flex min-h-36 flex-col">
+    <div className={`mt-2 flex flex-col ${tall ? "" : "min-h-36"}`}>
       <div className="flex h-7 flex-none items-center justify-between gap-2 text-meta text-ink-3 max-rail:h-11">
         <span className="min-w-0 truncate">
           {refused ??

@@ -1,19 +1,8 @@
 /** The living tree, now or as it was: chips, rows, the inspector of what is selected, and the time strip. */
 import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
-import {
-  buildTree,
-  countMoves,
-  exactTime,
-  type Filter,
-  type MarkName,
-  rowsOf,
-  type Shape,
-  spanWords,
-  tenthTime,
-} from "../../src/client/index.ts";
+import { buildTree, countMoves, exactTime, type Filter, type MarkName, rowsOf, type Shape } from "../../src/client/index.ts";
 import { page, usePage } from "../frame/page-state.ts";
 import { useActors, useClient, useFrozenAt, usePast } from "../hooks/use-client.ts";
-import { useNow } from "../hooks/use-now.ts";
 import { findNode, useTree } from "../hooks/use-tree.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
@@ -22,6 +11,7 @@ import { TreeRows } from "./tree-rows-view.tsx";
 // Asked for with the page, but nothing of the first picture waits for it.
 const below = import("./below.tsx");
 const Inspector = lazy(() => below.then((found) => ({ default: found.Inspector })));
+const PastHead = lazy(() => below.then((found) => ({ default: found.PastHead })));
 const WaitArrows = lazy(() => below.then((found) => ({ default: found.WaitArrows })));
 const TimeStrip = lazy(() => below.then((found) => ({ default: found.TimeStrip })));
 
@@ -73,7 +63,9 @@ export function TreePanel({
   return (
     <>
       {past.at !== null ? (
-        <PastHead at={past.at} className={under} />
+        <Suspense fallback={<div className={`h-(--h-head) flex-none border-b border-line ${under}`} />}>
+          <PastHead at={past.at} className={under} />
+        </Suspense>
       ) : frozenAt === null ? (
         <Head
           wide={wide}
@@ -175,32 +167,6 @@ function Coming({ wide }: { wide: boolean }) {
   return <div className={wide ? "border-l border-line bg-canvas" : "h-34 flex-none border-t border-line bg-canvas"} />;
 }
 
-/** Stands where the head stood, as high: nothing moves. */
-function PastHead({ at, className }: { at: number; className: string }) {
-  const { past } = useClient();
-  const { refused } = usePast();
-  const now = useNow(true);
-  return (
-    <div
-      className={`hatched flex h-(--h-head) flex-none items-center gap-2 border-b border-line pr-2.5 pl-4 text-small ${className}`}
-      role="status"
-      aria-label="The past"
-    >
-      <Icon name="clock" />
-      <span className="min-w-0 flex-1 truncate" title={refused ?? undefined}>
-        <b className="text-ui font-strong">{tenthTime(at)}</b>
-        {refused === null ? `, ${spanWords(now - at)} ago` : `: ${refused}`}
-      </span>
-      <button type="button" className="btn small main" onClick={past.live}>
-        Back to live <kbd className="key max-rail:hidden">Esc</kbd>
-      </button>
-      <button type="button" className="icon-btn tree:!hidden" aria-label="Close" onClick={() => page.showTree(false)}>
-        <Icon name="close" />
-      </button>
-    </div>
-  );
-}
-
 const HANDLE =
   "max-rail:before:absolute max-rail:before:top-1.5 max-rail:before:left-1/2 max-rail:before:h-1 max-rail:before:w-9 max-rail:before:-translate-x-1/2 max-rail:before:rounded-full max-rail:before:bg-line-2";
 
@@ -244,7 +210,7 @@ function Chip({ pressed, move, onPick, children }: { pressed: boolean; move?: st
       type="button"
       aria-pressed={pressed}
       data-move={move}
-      className="flex h-[1.625rem] flex-none items-center gap-1.5 rounded-full px-2 text-small whitespace-nowrap text-ink-2 hover:bg-fill aria-pressed:bg-fill-2 aria-pressed:font-medium aria-pressed:text-ink max-rail:h-9 max-rail:px-3"
+      className="flex h-[1.625rem] flex-none items-center gap-1.5 rounded-full px-1.5 text-small whitespace-nowrap text-ink-2 hover:bg-fill aria-pressed:bg-fill-2 aria-pressed:font-medium aria-pressed:text-ink max-rail:h-9 max-rail:px-3"
       onClick={onPick}
     >
       {children}

@@ -71,7 +71,7 @@ export function TreeRows({ rows, selected, empty, beside, onSelect, onFold, onMo
     <div
       ref={box}
       className="quiet-scroll relative min-h-0 flex-1 overflow-x-hidden overflow-y-auto py-1.5 -outline-offset-2"
-      role="tree"
+      role={rows.length === 0 ? "status" : "tree"}
       aria-label="Living tree"
       tabIndex={0}
       aria-activedescendant={at < 0 ? undefined : `row-${at}`}
@@ -138,7 +138,7 @@ function Row({
       aria-expanded={fold === "none" ? undefined : fold === "open"}
       aria-label={`${node.name}${node.sub === "" ? "" : ` ${node.sub}`}, ${said.word}`}
       data-move={said.move}
-      className={`relative grid h-(--h-row) cursor-default grid-cols-[0.875rem_1rem_minmax(0,1fr)_auto_2.75rem] items-center gap-1.5 pr-7 text-small hover:bg-fill aria-selected:bg-fill-2 max-rail:text-ui ${node.past ? "text-ink-3" : ""}`}
+      className={`relative grid h-(--h-row) cursor-default grid-cols-[0.875rem_1rem_minmax(0,1fr)_auto_2.75rem] items-center gap-1.5 pr-8 text-small hover:bg-fill aria-selected:bg-fill-2 max-rail:text-ui ${node.past ? "text-ink-3" : ""}`}
       style={indent}
       onClick={() => onSelect(node.address)}
       onDoubleClick={() => fold !== "none" && onFold(node.address, fold === "closed")}
