@@ -142,11 +142,11 @@ function Found({ node, at, actors, wide }: Omit<InspectorProps, "address"> & { n
         )}
       </div>
       <p className="mt-1 leading-[1.3125rem] [overflow-wrap:anywhere]">{said.sentence}</p>
+      {at === null ? <Chain address={actor.address} actors={actors} now={now} live={live} onResume={resume} /> : null}
       <p className="mt-1 flex items-center gap-1 font-mono text-meta [overflow-wrap:anywhere] text-ink-3">
         {actor.address}
         <CopyButton text={() => actor.address} what="address" />
       </p>
-      {at === null ? <Chain address={actor.address} actors={actors} now={now} live={live} onResume={resume} /> : null}
       {story ? (
         <Story
           key={actor.address}
