@@ -43,17 +43,8 @@ async function stepBackTo(page: Page, name: string): Promise<void> {
       (was) => (document.querySelector("[aria-label='The past']") as HTMLElement | null)?.innerText.split(",")[0] !== was,
       before.split(",")[0],
     );
-    const found = page.locator(`[role=treeitem][aria-label^='${name}']`);
-    if (
-      await found
-        .first()
-        .waitFor({ timeout: 400 })
-        .then(
-          () => true,
-          () => false,
-        )
-    )
-      return;
+    await page.waitForSelector("[aria-label='Living tree'][aria-busy=false]", { state: "attached" });
+    if ((await page.locator(`[role=treeitem][aria-label^='${name}']`).count()) > 0) return;
   }
   throw new Error(`no moment shows ${name}`);
 }

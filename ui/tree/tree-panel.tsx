@@ -139,6 +139,7 @@ export function TreePanel({
                 ? "Nothing lives here yet. What you start shows here."
                 : "Nothing lived here then, or it is no longer kept."
           }
+          busy={past.refused === null && past.at !== (was?.at ?? null)}
           beside={(height) =>
             past.at === null ? (
               <Suspense fallback={null}>

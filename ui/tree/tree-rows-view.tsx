@@ -10,6 +10,8 @@ interface Props {
   rows: readonly TreeRow[];
   selected: string | null;
   empty: string;
+  /** Another moment was asked for and is not shown yet. */
+  busy: boolean;
   /** Drawn over the rows, in their gutter. */
   beside: (rowHeight: number) => ReactNode;
   onSelect: (address: string) => void;
@@ -17,7 +19,7 @@ interface Props {
   onMore: (parent: string) => void;
 }
 
-export function TreeRows({ rows, selected, empty, beside, onSelect, onFold, onMore }: Props) {
+export function TreeRows({ rows, selected, empty, busy, beside, onSelect, onFold, onMore }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 900, row: 28 });
   useEffect(() => {
@@ -73,6 +75,7 @@ export function TreeRows({ rows, selected, empty, beside, onSelect, onFold, onMo
       className="quiet-scroll relative min-h-0 flex-1 overflow-x-hidden overflow-y-auto py-1.5 -outline-offset-2"
       role={rows.length === 0 ? "status" : "tree"}
       aria-label="Living tree"
+      aria-busy={busy}
       tabIndex={0}
       aria-activedescendant={at < 0 ? undefined : `row-${at}`}
       onKeyDown={onKey}
