@@ -18,6 +18,8 @@ const PHONE = { width: 390, height: 844 };
 const LONG_SESSION = "Jahresabschluss-Vorbereitung-mit-Lieferantenabgleich-Teil-2";
 
 const { openHouse, LONG_AGENT } = (await runnerImport(`${root}test/support/real-house.ts`)).module;
+const { rehearsedServer } = (await runnerImport(`${root}test/support/rehearsed-plays.ts`)).module;
+const { stageWaits } = (await runnerImport(`${root}test/support/staged-waits.ts`)).module;
 const { openLine } = (await runnerImport(`${root}test/support/cut-line.ts`)).module;
 
 const STOP = "main button[title='Esc Esc']";
@@ -40,7 +42,7 @@ const ended = (page, turns = 1) =>
 const CATALOGUE =
   "Compare the autumn catalogue with the price list and correct what is wrong. If a price is in neither list, leave it out and tell me.";
 
-/** `bare`: what a new user finds; else `marlow` is there too. */
+/** `bare`: what a new user finds; else `marlow` is there too. `staged`: on a stand-in server instead of a real one. */
 const SHOTS = [
   { name: "first-run", size: DESKTOP, bare: true, run: ({ page }) => open(page, "guide") },
   { name: "first-run-phone", size: PHONE, bare: true, run: ({ page }) => open(page, "guide") },
@@ -206,6 +208,60 @@ const SHOTS = [
     },
   },
   {
+    name: "past",
+    size: DESKTOP,
+    run: async (context) => {
+      await past(context);
+      await context.page.click("button:has-text('Story')");
+      await stepBackTo(context.page, "check.sh");
+    },
+  },
+  {
+    name: "past-phone",
+    size: PHONE,
+    run: async (context) => {
+      await past(context);
+      await context.page.click("header button[aria-label='Living tree']");
+      await context.page.click("button:has-text('Time')");
+      await stepBackTo(context.page, "check.sh");
+    },
+  },
+  {
+    name: "past-talk-phone",
+    size: PHONE,
+    theme: "light",
+    run: async (context) => {
+      const { page } = context;
+      await past(context);
+      await page.click("header button[aria-label='Living tree']");
+      await stepBackTo(page, "check.sh");
+      await page.click("[aria-label='The past'] button[aria-label='Close']");
+    },
+  },
+  {
+    name: "story-phone",
+    size: PHONE,
+    theme: "dark",
+    run: async (context) => {
+      const { page } = context;
+      await past(context);
+      await page.click("header button[aria-label='Living tree']");
+      await page.click("button:has-text('Story')");
+      await page.waitForSelector("ol time");
+    },
+  },
+  { name: "waits", size: DESKTOP, staged: true, run: ({ page }) => waits(page) },
+  {
+    name: "waits-phone",
+    size: PHONE,
+    staged: true,
+    run: async ({ page }) => {
+      await open(page, "marlow");
+      await page.click("header button[aria-label='Living tree']");
+      await page.waitForSelector("[aria-label='Waits for']");
+    },
+  },
+  {
     name: "laptop",
     size: { width: 1024, height: 720 },
     theme: "dark",
@@ -217,6 +273,40 @@ const SHOTS = [
     },
   },
 ];
+
+async function waits(page) {
+  await open(page, "marlow");
+  await page.waitForSelector("[aria-label='Waits for']");
+}
+
+/** Nothing in the product asks yet: a stand-in server with waits between its agents. */
+async function openStandIn() {
+  const server = rehearsedServer({ page: `${root}dist/ui`, full: true });
+  stageWaits(server);
+  const url = await server.listen();
+  return { somora: { url, pairingAddress: () => url }, go: async () => undefined, close: () => server.close() };
+}
+
+/** Steps back until the tree shows `text`. */
+async function stepBackTo(page, text) {
+  await page.waitForSelector("section[aria-label='Time strip']");
+  for (let step = 0; step < 40; step += 1) {
+    await page.click("button[aria-label='Step back in time']");
+    await page.waitForFunction(() => document.querySelector("[aria-label='The past']") !== null);
+    await page.waitForTimeout(150);
+    if (await page.locator(`[role=tree] >> text=${text}`).count()) return;
+  }
+  throw new Error(`no moment shows ${text}`);
+}
+
+async function past({ page, house }) {
+  await house.go();
+  await open(page, "marlow");
+  await say(page, CATALOGUE);
+  await ended(page);
+  await say(page, "Start the build");
+  await ended(page, 2);
+}
 
 async function midTurn({ page }, draft) {
   await open(page, "marlow");
@@ -269,11 +359,13 @@ async function dead({ page, line }) {
 }
 
 async function take(browser, shot, theme) {
-  const house = await openHouse({
-    bare: shot.bare ?? false,
-    ...(shot.pace === undefined ? {} : { pace: shot.pace }),
-    ...(shot.isPoison === undefined ? {} : { isPoison: shot.isPoison }),
-  });
+  const house = shot.staged
+    ? await openStandIn()
+    : await openHouse({
+        bare: shot.bare ?? false,
+        ...(shot.pace === undefined ? {} : { pace: shot.pace }),
+        ...(shot.isPoison === undefined ? {} : { isPoison: shot.isPoison }),
+      });
   const line = await openLine(house.somora.url);
   const phone = shot.size === PHONE;
   const context = await browser.newContext({

@@ -17,6 +17,19 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: true,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // What both the first load and a later piece need is one file, not a dozen small ones that are packed worse.
+        codeSplitting: {
+          groups: [
+            {
+              name: "shared",
+              test: /node_modules|ui\/(?:marks|hooks)\/|ui\/frame\/(?:copy|ask|keys|menu|toast|page-state|new-agent|actions)\.|src\/client\/(?:words|api|sentence|marks)\./u,
+            },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { "/api": { target, changeOrigin: true }, "/live": { target, ws: true, changeOrigin: true } } },
 });

@@ -3,6 +3,8 @@ import type { ActorView, StoryStep } from "../protocol/actor-view.ts";
 import type { HistoryRow } from "../protocol/history.ts";
 import type { Json } from "../protocol/json.ts";
 import type { ModelInfo } from "../protocol/model.ts";
+import type { WaitView } from "../protocol/waits.ts";
+import type { Activity } from "./activity.ts";
 
 export class RequestFailed extends Error {
   /** 0: no answer came at all. */
@@ -107,6 +109,10 @@ export class Api {
 
   actor = async (address: string): Promise<ActorView> => (await this.#get<{ actor: ActorView }>("/actor", { address })).actor;
   story = async (address: string): Promise<StoryStep[]> => (await this.#get<{ steps: StoryStep[] }>("/story", { address })).steps;
+  actorsAt = async (at: number): Promise<ActorView[]> => (await this.#get<{ actors: ActorView[] }>("/actors", { at: String(at) })).actors;
+  activity = async (from: number, to: number, bucketMs: number): Promise<Activity[]> =>
+    (await this.#get<{ buckets: Activity[] }>("/activity", { from: String(from), to: String(to), bucketMs: String(bucketMs) })).buckets;
+  waits = async (): Promise<WaitView[]> => (await this.#get<{ waits: WaitView[] }>("/waits")).waits;
   stop = (address: string): Promise<unknown> => this.#post("/stop", { address });
   resume = (address: string): Promise<unknown> => this.#post("/resume", { address });
 

@@ -11,6 +11,7 @@ import { Drafts } from "./drafts.ts";
 import { Link, type LinkState } from "./link.ts";
 import { Outbox } from "./outbox.ts";
 import { withOlder, takeSession } from "./pages.ts";
+import { PastTree } from "./past-tree.ts";
 import { Notifier, type Batch, type Readable } from "./store.ts";
 import type { Keep, OpenSocket, Time } from "./surroundings.ts";
 import { Topic, type TopicState } from "./topic.ts";
@@ -33,6 +34,8 @@ export interface Client {
   readonly tree: Readable<TopicState<TreeView>>;
   readonly agents: Readable<TopicState<AgentsView>>;
   readonly server: Readable<TopicState<ServerLine>>;
+  /** The tree as it was, while somebody looks at the past. */
+  readonly past: PastTree;
   readonly outbox: Outbox;
   readonly drafts: Drafts;
   readonly unread: Unread;
@@ -111,6 +114,7 @@ export function createClient(options: ClientOptions): Client {
     tree: tree.store,
     agents: agents.store,
     server: server.store,
+    past: new PastTree(api, notifier),
     outbox,
     drafts: new Drafts(options.keep),
     unread: new Unread(options.keep, notifier),

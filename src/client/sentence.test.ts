@@ -205,6 +205,30 @@ const TABLE: [string, Seen, string, string, string][] = [
     "you",
     "Waits for you for 5 s: may it run csvcut?",
   ],
+  [
+    "tree: nothing can move",
+    actor({
+      waitingFor: { what: "the prices (/agents/ledger/sessions/main)", since: NOW - 72_000 },
+      stuck: "/agents/a waits for /agents/ledger/sessions/main (the prices), where nothing can move by itself",
+    }),
+    "stuck",
+    "bad",
+    "Waits 1 min 12 s for the prices (ledger / main). Nothing there can move by itself.",
+  ],
+  [
+    "tree: mail nobody may take",
+    actor({ stuck: "3 messages wait for an actor that is suspended and not being stopped" }),
+    "stuck",
+    "bad",
+    "Nothing here can move: 3 messages wait for an actor that is suspended and not being stopped.",
+  ],
+  [
+    "tree: a process that does not die",
+    actor({ kind: "lost", state: "running", stuck: "exec (process) of /agents/a does not end" }),
+    "stopfail",
+    "bad",
+    "exec (process) of /agents/a does not end. The server goes on.",
+  ],
   ["tree: stopping", actor({ status: "stopping" }), "stopping", "run", "Stopping: what hangs on it ends first."],
   [
     "tree: parked",

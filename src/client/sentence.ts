@@ -5,6 +5,7 @@
 import type { ActorView } from "../protocol/actor-view.ts";
 import type { ErrorBody, HistoryRow } from "../protocol/history.ts";
 import type { ActiveTurn, SessionView } from "../protocol/session-view.ts";
+import { lineName } from "./wait-chain.ts";
 import { saying, type MarkName, type Saying } from "./marks.ts";
 import { atTime, clockTime, codeWord, count, exactTime, ordinal, spanWords } from "./words.ts";
 
@@ -30,6 +31,8 @@ function liveSentence({ actor, session, now, stopping }: Seen): Saying {
       "parked",
       `Parked: ${endless(parked ?? "it crashed too often")}. ${parked === "folder gone" ? "Put it back and it goes on." : "Resume or stop it."}`,
     );
+  if (actor?.kind === "lost") return saying("stopfail", `${endless(actor.stuck ?? "A process does not end")}. The server goes on.`);
+  if (actor?.stuck !== undefined) return ofStuck(actor, actor.stuck, now);
   if (stopping === true || actor?.status === "stopping") return saying("stopping", "Stopping: what hangs on it ends first.");
   if (session !== null && session !== undefined) {
     if (session.active !== null) return ofTurn(session.active, session, now);
@@ -134,6 +137,12 @@ function byWhom(error: ErrorBody | undefined): string {
   const by = typeof reason === "object" && reason !== null && "by" in reason ? reason.by : reason;
   if (by === undefined || by === null || by === "user") return " by you";
   return typeof by === "string" ? ` (${by})` : "";
+}
+
+function ofStuck({ waitingFor, since }: ActorView, why: string, now: number): Saying {
+  if (waitingFor === undefined) return saying("stuck", `Nothing here can move: ${endless(why)}.`);
+  const waited = spanWords(Math.max(0, now - (waitingFor.since || since)));
+  return saying("stuck", `Waits ${waited} for ${named(waitingFor.what)} Nothing there can move by itself.`);
 }
 
 /** From the tree alone: `state` is the chart's own word. */
@@ -261,4 +270,6 @@ const capital = (words: string): string => words.charAt(0).toUpperCase() + words
 const endless = (words: string): string => words.trim().replace(/[.!]+$/u, "");
 /** With a full stop, unless it asks. */
 const stopped = (words: string): string => (words.trim().endsWith("?") ? words.trim() : `${endless(words)}.`);
+/** An address in the runtime's words, such as `the prices (/agents/ledger/sessions/main)`, as the name people know. */
+const named = (words: string): string => stopped(words.replaceAll(/\/agents\/[^\s()]+/gu, lineName));
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

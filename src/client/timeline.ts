@@ -45,6 +45,12 @@ export type Item =
   | { kind: "notice"; key: string; row: RowOf<"notice"> }
   | { kind: "end"; key: string; row: RowOf<"turn_end">; answer: string; newest: boolean };
 
+/** When it was said or ended: what stands before or after a moment of the past. */
+export function timeOf(item: Item): number {
+  if (item.kind === "calls") return item.calls[0]?.at ?? 0;
+  return "row" in item ? item.row.at : item.at;
+}
+
 const built = new WeakMap<readonly HistoryRow[], Item[]>();
 
 /** Committed items are built once per change of `rows`; a delta only builds the last few. */

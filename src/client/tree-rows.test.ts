@@ -42,6 +42,41 @@ describe("the living tree", () => {
   it("leaves supervisors and turns out, sorts agents by name, and lets the parent show its child's state", () => {
     expect(lines(busy())).toEqual(["abe: idle", " main: idle", "zoe: tool", " main: tool", "  exec: running"]);
   });
+  const callOf = (id: string, more: Partial<ActorView>): ActorView =>
+    actor(`/agents/zoe/sessions/main/turns/turn_7/calls/${id}`, "call", {
+      state: "running",
+      detail: { tool: id },
+      parent: "/agents/zoe/sessions/main/turns/turn_7",
+      ...more,
+    });
+  const asks = (id: string, more: Partial<ActorView> = {}): ActorView => callOf(id, { waitingFor: { what: "abe", since: 0 }, ...more });
+  const withoutExec = (): ActorView[] => busy().filter((each) => each.kind !== "call");
+
+  it("says of a turn whose every call waits that it waits, and of one that also runs a tool that it works", () => {
+    const waits = [...withoutExec(), asks("ask")];
+    expect(lines(waits)).toEqual(["abe: idle", " main: idle", "zoe: waits", " main: waits", "  ask: waits"]);
+    const tree = buildTree(waits, 1000);
+    expect(countMoves(tree)).toEqual({ run: 0, wait: 1, you: 0, bad: 0 });
+    expect(tree[1]?.children[0]?.speaker.detail["tool"]).toBe("ask");
+    expect(lines([...busy(), asks("ask")])[3]).toBe(" main: tool");
+  });
+  it("lets what cannot move climb to its agent, unlike a call that merely failed", () => {
+    expect(lines([...withoutExec(), asks("ask", { stuck: "abe is parked" })]).slice(2)).toEqual([
+      "zoe: stuck",
+      " main: stuck",
+      "  ask: stuck",
+    ]);
+    expect(lines([...busy(), callOf("bad", { state: "failed" })])[3]).toBe(" main: tool");
+  });
+  it("shows a parked supervisor, because only a person can set it going", () => {
+    const parked = actor("/agents/zoe/sessions", "supervisor", {
+      status: "parked",
+      parkedReason: "it crashed too often",
+      parent: "/agents/zoe",
+    });
+    const others = busy().filter((each) => each.address !== "/agents/zoe/sessions");
+    expect(lines([...others, parked])).toContain(" sessions: parked");
+  });
   it("shows a parked session on its agent as the person's move, above another that works", () => {
     const roots = buildTree(
       [...busy(), actor("/agents/zoe/sessions/b", "session", { status: "parked", parkedReason: "x", parent: "/agents/zoe" })],

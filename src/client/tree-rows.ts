@@ -4,7 +4,7 @@
  */
 import type { ActorView } from "../protocol/actor-view.ts";
 import { placeOf, type Address } from "../protocol/ids.ts";
-import { urgency, type Move, type Saying } from "./marks.ts";
+import { urgency, type MarkName, type Move, type Saying } from "./marks.ts";
 import { sentenceOf } from "./sentence.ts";
 
 export interface TreeNode {
@@ -14,6 +14,8 @@ export interface TreeNode {
   /** A grey word or two beside the name. */
   sub: string;
   actor: ActorView;
+  /** Whose state its row tells: its own, its running turn's, or that of the call the turn waits in. */
+  speaker: ActorView;
   /** What it does itself. */
   own: Saying;
   /** What its row shows: its own or its most urgent descendant's. */
@@ -68,6 +70,7 @@ export function buildTree(
 
 /** A pool shows while somebody holds or wants something of it. */
 function isShown(actor: ActorView): boolean {
+  if (actor.status === "parked") return true; // whatever it is, a person has to look after it
   if (actor.kind === "pool") return Number(actor.detail["used"] ?? 0) + Number(actor.detail["waiting"] ?? 0) > 0;
   return actor.kind !== "supervisor" && actor.kind !== "root" && actor.kind !== "turn" && actor.address !== "/";
 }
@@ -85,6 +88,7 @@ function nodeOf(actor: ActorView, now: number, gone: boolean, ends: (actor: Acto
     name: nameOf(actor),
     sub: subOf(actor),
     actor,
+    speaker: actor,
     own: said,
     said,
     since: actor.since,
@@ -132,9 +136,10 @@ function speakFor(
   gone: boolean,
 ): void {
   const session = shownAbove(turn.address, byAddress, nodes);
-  if (session === null || gone || turn.status === "down" || session.own.mark === "parked") return;
+  if (session === null || gone || turn.status === "down" || session.own.mark === "parked" || session.own.mark === "stuck") return;
   const said = sentenceOf({ actor: turn, now });
   const number = turn.detail["number"] ?? turn.detail["turn"];
+  session.speaker = turn;
   session.own = said;
   session.said = said;
   session.since = turn.since;
@@ -142,14 +147,28 @@ function speakFor(
 }
 
 function climb(node: TreeNode): Saying {
+  waitsInCalls(node);
   for (const child of node.children) {
     const said = climb(child);
     if (child.past || urgency(said) <= urgency(node.said)) continue;
-    if (child.kind === "call" && said.move === "bad") continue; // a failed call is the model's to handle until the turn ends
+    if (child.kind === "call" && said.move === "bad" && said.mark !== "stuck") continue; // a failed call is the model's to handle until the turn ends
     node.said = { ...said, moves: child.kind !== "call" && said.moves };
     if (node.kind === "agent") node.since = child.since;
   }
   return node.said;
+}
+
+const WAITS: ReadonlySet<MarkName> = new Set(["agent", "slot", "you", "stuck"]);
+
+/** A turn whose every running call waits for somebody does nothing itself: its row says for whom. */
+function waitsInCalls(node: TreeNode): void {
+  if (node.own.mark !== "tool" || node.kind === "call") return;
+  const running = node.children.filter((child) => child.kind === "call" && !child.past);
+  const [first] = running;
+  if (first === undefined || running.some((call) => !WAITS.has(call.own.mark))) return;
+  node.speaker = first.speaker;
+  node.own = node.said = first.own;
+  node.since = first.since;
 }
 
 const rank = (node: TreeNode): number => (node.kind === "agent" ? 0 : 1);

@@ -47,6 +47,11 @@ export function exactTime(at: number): string {
   return `${clockTime(at)}:${two(new Date(at).getSeconds())}`;
 }
 
+/** `14:31:08.4`: where several things happen within a second. */
+export function tenthTime(at: number): string {
+  return `${exactTime(at)}.${Math.floor((at % 1000) / 100)}`;
+}
+
 /** `at 14:02` today, `on 3 Nov at 14:02` before. */
 export function atTime(at: number, now: number): string {
   const [day, today] = [new Date(at), new Date(now)];

@@ -97,6 +97,9 @@ export class FakeServer {
   play: Play = async (turn) => {
     await turn.say(`You said: ${turn.text}`, { pieces: 4, pause: 5 });
   };
+  /** The tree after each of its changes: what `GET /actors?at=` and `GET /activity` answer from. */
+  readonly past: { at: number; actors: ActorView[]; question?: boolean; failure?: boolean }[] = [];
+  waits: Json[] = [];
   /** Bytes sent on sockets, for budgets. */
   sent = 0;
   #count = 0;
@@ -168,11 +171,13 @@ export class FakeServer {
 
   setActor(actor: ActorView): void {
     this.actors.set(actor.address, actor);
+    this.past.push({ at: Date.now(), actors: [...this.actors.values()] });
     this.publish(TOPIC.tree, "tree.changed", { actors: [actor], gone: [] });
   }
 
   dropActor(address: string): void {
     this.actors.delete(address);
+    this.past.push({ at: Date.now(), actors: [...this.actors.values()] });
     this.publish(TOPIC.tree, "tree.changed", { actors: [], gone: [address] });
   }
 
@@ -345,6 +350,27 @@ export class FakeServer {
       return row === undefined ? refuse(404, "TURN_UNKNOWN", "No such row.") : reply(200, { row });
     }
     if (route === "GET /models") return reply(200, { models: this.models });
+    if (route === "GET /waits") return reply(200, { waits: this.waits });
+    if (route === "GET /actors") {
+      const at = Number(query.get("at") ?? Infinity);
+      return reply(200, { actors: this.past.findLast((moment) => moment.at <= at)?.actors ?? [] });
+    }
+    if (route === "GET /activity") {
+      const [from, to, size] = ["from", "to", "bucketMs"].map((key) => Number(query.get(key))) as [number, number, number];
+      const buckets = new Map<number, { at: number; commits: number; questions: number; failures: number; restarts: number }>();
+      for (const moment of this.past) {
+        if (moment.at < from || moment.at >= to) continue;
+        const at = from + Math.floor((moment.at - from) / size) * size;
+        const found = buckets.get(at) ?? { at, commits: 0, questions: 0, failures: 0, restarts: 0 };
+        buckets.set(at, {
+          ...found,
+          commits: found.commits + 1,
+          questions: found.questions + Number(moment.question === true),
+          failures: found.failures + Number(moment.failure === true),
+        });
+      }
+      return reply(200, { buckets: [...buckets.values()].sort((a, b) => a.at - b.at) });
+    }
     if (route === "GET /story") return reply(200, { steps: this.story });
     if (route === "POST /providers") return reply(201, { provider: "local", refs: ["local/qwen3"] });
     if (route === "POST /models/test") return reply(200, { ok: true, model: body["model"] ?? "local/qwen3", ms: 1412 });

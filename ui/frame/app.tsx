@@ -1,7 +1,7 @@
 /** The frame: rail, place, tree, truth line. It never changes; places do. */
 import { lazy, Suspense, useEffect, useRef } from "react";
 import { sessionAddress } from "../../src/protocol/ids.ts";
-import { useAgents, useAgentsKnown, useFrozenAt, useLink } from "../hooks/use-client.ts";
+import { useAgents, useAgentsKnown, useClient, useFrozenAt, useLink } from "../hooks/use-client.ts";
 import { goTo, talkHref, useRoute, type Route } from "../hooks/use-route.ts";
 import { TreeContext, useBuiltTree } from "../hooks/use-tree.ts";
 import { Talk } from "../talk/talk.tsx";
@@ -13,8 +13,8 @@ import { Rail } from "./rail.tsx";
 import { Strips } from "./strips.tsx";
 import { Toast } from "./toast.tsx";
 import { Truth } from "./truth.tsx";
-import { Unpaired } from "./unpaired.tsx";
 
+const Unpaired = lazy(() => import("./unpaired.tsx").then((found) => ({ default: found.Unpaired })));
 const Palette = lazy(() => import("./palette.tsx").then((found) => ({ default: found.Palette })));
 const KeysPage = lazy(() => import("./keys-page.tsx").then((found) => ({ default: found.KeysPage })));
 
@@ -22,7 +22,12 @@ export function App({ pairingSaid }: { pairingSaid: string | null }) {
   const link = useLink();
   const talk = useLastTalk(useRoute());
   const tree = useBuiltTree(talk);
-  if (link.status === "unpaired") return <Unpaired said={pairingSaid} />;
+  if (link.status === "unpaired")
+    return (
+      <Suspense fallback={null}>
+        <Unpaired said={pairingSaid} />
+      </Suspense>
+    );
   return (
     <TreeContext value={tree}>
       <Frame />
@@ -73,6 +78,7 @@ function Frame() {
             session={null}
             wide
             query={route.place === "tree" ? route.query : ""}
+            moment={route.place === "tree" ? route.at : null}
           />
         </main>
       ) : talk === null ? (
@@ -122,6 +128,7 @@ function Resizer() {
 }
 
 function useFrameKeys(route: Route, talk: { agent: string; session: string } | null): void {
+  const client = useClient();
   const agents = useAgents();
   const pendingG = useRef(0);
   useEffect(() => listenForKeys(), []);
@@ -151,10 +158,10 @@ function useFrameKeys(route: Route, talk: { agent: string; session: string } | n
       c: () => (afterG() && talk !== null ? goTo(talkHref(talk.agent, talk.session)) : false),
       i: () => document.querySelector<HTMLTextAreaElement>("main textarea")?.focus(),
       Escape: () => {
-        if (!page.get().tree) return false;
+        if (!page.get().tree || client.past.at !== null) return false;
         page.showTree(false);
         return true;
       },
     });
-  }, [agents, talk, route]);
+  }, [client, agents, talk, route]);
 }

@@ -16,6 +16,8 @@ const KEYS: [string, string][] = [
   ["T", "tree drawer on narrow pages"],
   ["J, K, ← →", "rows and folds in the tree"],
   ["O, S", "open, story of the selected"],
+  ["[, ]", "step back, step on in time"],
+  ["L, Esc", "from the past back to live"],
   ["Ctrl .", "stop the selected"],
   ["Ctrl Z", "put what was taken back in line again"],
   ["Alt R", "have the last answer read"],

@@ -3,11 +3,12 @@ type Handlers = Record<string, (event: KeyboardEvent) => boolean | void>;
 const stack: Handlers[] = [];
 
 export function nameOf(event: KeyboardEvent): string {
+  const graph = event.getModifierState("AltGraph"); // the key that makes a bracket on many keyboards says Ctrl and Alt too
   const parts = [
-    event.ctrlKey || event.metaKey ? "Ctrl" : "",
-    event.altKey ? "Alt" : "",
+    !graph && (event.ctrlKey || event.metaKey) ? "Ctrl" : "",
+    event.altKey && !graph ? "Alt" : "",
     event.shiftKey && event.key.length > 1 ? "Shift" : "",
-    event.key.length === 1 && (event.ctrlKey || event.metaKey) ? event.key.toLowerCase() : event.key,
+    event.key.length === 1 && !graph && (event.ctrlKey || event.metaKey) ? event.key.toLowerCase() : event.key,
   ];
   return parts.filter((part) => part !== "").join(" ");
 }

@@ -6,6 +6,8 @@ interface PageState {
   palette: boolean;
   keys: boolean;
   selected: string | null;
+  /** The selected actor shows its story instead of its facts. */
+  story: boolean;
   theme: "system" | "light" | "dark";
   treeWidth: number | null;
 }
@@ -33,6 +35,7 @@ let state: PageState = {
   palette: false,
   keys: false,
   selected: null,
+  story: false,
   theme: theme === "light" || theme === "dark" ? theme : "system",
   treeWidth: Number(read(WIDTH)) || null,
 };
@@ -49,6 +52,7 @@ export const page = {
   showPalette: (palette: boolean): void => set({ palette }),
   showKeys: (keys: boolean): void => set({ keys }),
   select: (selected: string | null): void => set({ selected }),
+  showStory: (story: boolean): void => set({ story }),
   setTreeWidth(treeWidth: number): void {
     set({ treeWidth });
     keep(WIDTH, String(treeWidth));

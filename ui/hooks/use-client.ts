@@ -1,6 +1,6 @@
 /** Thin hooks over `src/client`: each subscribes to as little as it shows. */
 import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from "react";
-import type { Client, LinkState, Outgoing, Readable } from "../../src/client/index.ts";
+import type { Client, LinkState, Outgoing, PastState, Readable } from "../../src/client/index.ts";
 import type { AgentLine, ServerLine } from "../../src/protocol/frames.ts";
 import type { SessionView } from "../../src/protocol/session-view.ts";
 import type { ActorView } from "../../src/protocol/actor-view.ts";
@@ -25,6 +25,17 @@ export function useLink(): LinkState {
 export function useFrozenAt(): number | null {
   const link = useLink();
   return link.status === "live" || link.heardAt === null ? null : link.heardAt;
+}
+
+export function usePast(): PastState {
+  return useReadable(useClient().past.state);
+}
+
+/** When the tree that is seen was true: a moment of the past, or the loss of the connection; null while it is live. */
+export function useStillAt(): number | null {
+  const { at, shown } = usePast();
+  const frozenAt = useFrozenAt();
+  return at === null ? frozenAt : (shown?.at ?? at);
 }
 
 const NO_AGENTS: AgentLine[] = [];

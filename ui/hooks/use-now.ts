@@ -1,5 +1,5 @@
 /** One timer ticks every clock on the page, once a second; it rests while nobody looks or nothing is live. */
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 
 const ticks = new Set<(now: number) => void>();
 let timer: ReturnType<typeof setInterval> | null = null;
@@ -16,6 +16,11 @@ function onTick(run: (now: number) => void): () => void {
     clearInterval(timer);
     timer = null;
   };
+}
+
+/** The time in whole steps of `step` ms: new only when the next one begins. */
+export function useNowIn(step: number): number {
+  return useSyncExternalStore(onTick, () => Math.floor(Date.now() / step) * step);
 }
 
 /** The time, new each second while `live`; stands still at `frozenAt` otherwise. */

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from "react";
 
 export type Route =
   | { place: "talk"; agent: string; session: string; row: number | null }
-  | { place: "tree"; query: string }
+  | { place: "tree"; query: string; at: number | null }
   | { place: "actor"; address: string }
   | { place: "home" };
 
@@ -16,7 +16,7 @@ export function parseRoute(hash: string): Route {
     const row = Number(search.get("row"));
     return { place: "talk", agent: rest[0], session: rest[1] ?? "main", row: Number.isInteger(row) && row > 0 ? row : null };
   }
-  if (place === "tree") return { place: "tree", query: search.get("q") ?? "" };
+  if (place === "tree") return { place: "tree", query: search.get("q") ?? "", at: Number(search.get("at")) || null };
   if (place === "actor") return { place: "actor", address: `/${rest.join("/")}` };
   return { place: "home" };
 }

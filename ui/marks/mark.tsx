@@ -85,7 +85,7 @@ const SHAPES: Record<MarkName, ReactNode> = {
   ),
   stuck: (
     <>
-      {diamond}
+      <path d="M8 2.5 13.5 8 8 13.5 2.5 8Z" strokeDasharray="2.2 1.7" />
       <path d="m5.9 5.9 4.2 4.2M10.1 5.9l-4.2 4.2" />
     </>
   ),

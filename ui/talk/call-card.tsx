@@ -1,5 +1,5 @@
 /** Tool cards: one line each, born at their final height; consecutive ones share a frame. */
-import { memo, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, memo, useEffect, useMemo, useState } from "react";
 import { type CallItem, characters, clockSpan, middle, shortSpan } from "../../src/client/index.ts";
 import type { CallView } from "../../src/protocol/session-view.ts";
 import type { HistoryRow } from "../../src/protocol/history.ts";
@@ -11,7 +11,10 @@ import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
 import { aboutOf, cardWords, changesOf, fieldsOf, planOf, resultOf, textOf, type Change } from "./call-words.ts";
 import { diffLines, readDiff, type DiffLine } from "./diff.ts";
-import { Lines } from "./lines.tsx";
+
+// There before the first card is opened, and no part of the first load.
+const lines = import("./lines.tsx");
+const Lines = lazy(() => lines.then((found) => ({ default: found.Lines })));
 
 /** A shortened result up to this size is fetched whole when its card opens. */
 const WHOLE_BY_ITSELF = 600_000;
@@ -184,7 +187,11 @@ function CallBody({ call, live, agent, session }: { call: CallItem; live: CallVi
           </div>
         )}
       </div>
-      {many && error === null && !drawn ? <Lines text={text} /> : null}
+      {many && error === null && !drawn ? (
+        <Suspense fallback={null}>
+          <Lines text={text} />
+        </Suspense>
+      ) : null}
     </>
   );
 }

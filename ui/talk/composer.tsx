@@ -21,6 +21,8 @@ interface Props {
   after: string | null;
   waiting: number;
   blocked: string | null;
+  /** The tree shows the past. */
+  past: boolean;
   onSend: (text: string, steer: boolean) => void;
   /** ↑ in an empty field. */
   onUp: () => boolean;
@@ -28,7 +30,7 @@ interface Props {
 
 const DRAFT_EVERY = 250;
 
-export function Composer({ handle, agent, session, state, running, after, waiting, blocked, onSend, onUp }: Props) {
+export function Composer({ handle, agent, session, state, running, after, waiting, blocked, past, onSend, onUp }: Props) {
   const { drafts } = useClient();
   const [text, setText] = useState(() => drafts.read(agent, session));
   const field = useRef<HTMLTextAreaElement>(null);
@@ -97,11 +99,13 @@ export function Composer({ handle, agent, session, state, running, after, waitin
     blocked ??
     (down
       ? "Sent once, when the server is back."
-      : running
-        ? can
-          ? `Steer goes in ${after === null ? "at the next step" : `after ${after}`}.`
-          : `A message now runs ${place === 1 ? "next" : ordinal(place)}.`
-        : "");
+      : past
+        ? "Messages go to the present"
+        : running
+          ? can
+            ? `Steer goes in ${after === null ? "at the next step" : `after ${after}`}.`
+            : `A message now runs ${place === 1 ? "next" : ordinal(place)}.`
+          : "");
   return (
     <div
       className={`composer rounded-3 border border-edge bg-raised shadow-flat has-[textarea:focus-visible]:border-ink-2 ${down ? "border-dashed" : ""}`}
@@ -119,7 +123,8 @@ export function Composer({ handle, agent, session, state, running, after, waitin
       />
       <div className="flex min-w-0 items-center gap-1.5 px-2 pt-1 pb-2 pl-3.5">
         <span className="min-w-0 flex-1 truncate text-meta text-ink-3" title={tells}>
-          <span className={running && !down ? "max-rail:hidden" : ""}>{tells}</span>
+          <span className={running && !down && !past ? "max-rail:hidden" : ""}>{tells}</span>
+          {past && !down && blocked === null ? <span className="max-rail:hidden">; the tree shows the past</span> : null}
         </span>
         {running && !down ? (
           <button type="button" className="btn" disabled={!can} onClick={() => give(true)}>

@@ -21,6 +21,8 @@ export function Slot({ name, children }: { name: string; children: ReactNode }) 
 export interface NowProps {
   view: SessionView;
   actor: ActorView | null;
+  /** The call the turn waits in, when all it does is wait. */
+  waitsIn: ActorView | null;
   frozenAt: number | null;
   stopping: boolean;
   /** The first Escape was pressed. */
@@ -32,10 +34,12 @@ export interface NowProps {
   onHold: (hold: boolean) => void;
 }
 
-export function NowLine({ view, actor, frozenAt, stopping, armed, stopSaid, onStop, onResume, onHold }: NowProps) {
+export function NowLine({ view, actor, waitsIn, frozenAt, stopping, armed, stopSaid, onStop, onResume, onHold }: NowProps) {
   const live = frozenAt === null;
   const now = useNow(live, frozenAt);
-  const said = sentenceOf({ actor, session: view, now, frozenAt, stopping });
+  const said = sentenceOf(
+    waitsIn === null || stopping ? { actor, session: view, now, frozenAt, stopping } : { actor: waitsIn, now, frozenAt },
+  );
   const runs = view.active !== null;
   const yours = said.move === "you" && (!runs || view.parked !== null);
   const sentence = armed

@@ -163,11 +163,14 @@ function Attempt({ text, attempt }: { text: string; attempt: number }) {
   );
 }
 
-function Divider({ icon, text }: { icon: IconName; text: string }) {
+export function Divider({ icon, text, more = "" }: { icon: IconName; text: ReactNode; more?: string }) {
   return (
     <div className="flex items-center gap-2 py-1 text-small text-ink-2 after:h-px after:min-w-4 after:flex-1 after:bg-line">
       <Icon name={icon} className="text-ink-3" />
-      <span className="[overflow-wrap:anywhere]">{text}</span>
+      <span className="[overflow-wrap:anywhere]">
+        {text}
+        {more}
+      </span>
     </div>
   );
 }

@@ -1,20 +1,31 @@
 /** The conversation: head, log, dock. */
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { type Item, RequestFailed, sentenceOf, timelineOf } from "../../src/client/index.ts";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type Item, RequestFailed, sentenceOf, tenthTime, timelineOf, timeOf } from "../../src/client/index.ts";
 import type { AgentLine } from "../../src/protocol/frames.ts";
 import { sessionAddress } from "../../src/protocol/ids.ts";
 import type { CallView, SessionView } from "../../src/protocol/session-view.ts";
 import { say } from "../frame/toast.tsx";
 import { onKeys } from "../frame/keys.ts";
-import { useActors, useAgents, useClient, useFrozenAt, useLink, useOutbox, useSession } from "../hooks/use-client.ts";
+import { useActors, useAgents, useClient, useFrozenAt, useLink, useOutbox, usePast, useSession } from "../hooks/use-client.ts";
+import { findNode, useTree } from "../hooks/use-tree.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Composer, type ComposerHandle } from "./composer.tsx";
 import { NextRows, NowLine, Slot } from "./dock.tsx";
 import { ExecHint } from "./exec-hint.tsx";
-import { FirstRun } from "./first-run.tsx";
-import { ItemView, type ItemContext } from "./item-view.tsx";
+import { Divider, ItemView, type ItemContext } from "./item-view.tsx";
 import { Log, type LogHandle } from "./log.tsx";
 import { TalkHead } from "./talk-head.tsx";
+
+// Most conversations are not empty: it comes at once, but not with the first load.
+const firstRun = import("./first-run.tsx");
+const FirstRun = lazy(() => firstRun.then((found) => ({ default: found.FirstRun })));
+
+/** Where the tree stands in time, as a row of the log. */
+interface Moment {
+  kind: "moment";
+  key: "moment";
+  at: number;
+}
 
 const NO_CALLS: CallView[] = [];
 const GO_ON = "Go on from where you stopped.";
@@ -81,6 +92,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
   const frozenAt = useFrozenAt();
   const outbox = useOutbox(agent, session);
   const actor = useActors().find((other) => other.address === sessionAddress(agent, session)) ?? null;
+  const speaker = findNode(useTree(), sessionAddress(agent, session))?.speaker;
   const log = useRef<LogHandle>(null);
   const composer = useRef<ComposerHandle>(null);
   const [behind, setBehind] = useState<number | null>(null);
@@ -88,6 +100,19 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
   const [stopSaid, setStopSaid] = useState<string | null>(null);
   const [armed, setArmed] = useState(false);
   const items = useMemo(() => timelineOf(view), [view]);
+  const { at: pastAt } = usePast();
+  const rows = useMemo(() => withMoment(items, pastAt), [items, pastAt]);
+  const led = useRef(false);
+  useEffect(() => {
+    // Who reads something keeps it; who was at the end is led to the moment and back.
+    if (pastAt !== null && (led.current || behind === null)) {
+      led.current = true;
+      log.current?.toKey("moment");
+    } else if (pastAt === null && led.current) {
+      led.current = false;
+      log.current?.toEnd();
+    }
+  }, [pastAt]); // eslint-disable-line react-hooks/exhaustive-deps
   const live = frozenAt === null;
   const active = view.active;
   const turnId = active?.turnId ?? null;
@@ -132,13 +157,13 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
     () =>
       onKeys({
         Escape: () => {
-          if (turnId === null || !live) return false;
+          if (turnId === null || !live || client.past.at !== null) return false;
           if (armed) void stop();
           else setArmed(true);
           return true;
         },
       }),
-    [armed, stop, turnId, live],
+    [client, armed, stop, turnId, live],
   );
 
   const send = (text: string, steer: boolean): void => {
@@ -184,7 +209,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
     return said?.kind === "user_message" ? said.data.text : null;
   };
   const empty = items.length === 0 && active === null && view.queue.length === 0 && outbox.length === 0;
-  const guess = useCallback((item: Item) => guessHeight(item), []);
+  const guess = useCallback((item: Item | Moment) => (item.kind === "moment" ? 30 : guessHeight(item)), []);
   const onTop = useCallback(() => void client.older(agent, session).catch(() => undefined), [client, agent, session]);
 
   return (
@@ -192,17 +217,34 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
       <TalkHead agent={agent} session={session} view={view} line={line} />
       {empty ? (
         <div className="quiet-scroll min-h-0 flex-1 overflow-y-auto">
-          <FirstRun agent={agent} line={line} parked={view.parked !== null} onStart={(text) => send(text, false)} />
+          <Suspense fallback={null}>
+            <FirstRun agent={agent} line={line} parked={view.parked !== null} onStart={(text) => send(text, false)} />
+          </Suspense>
         </div>
       ) : (
         <Log
           handle={log}
           name={`${agent}/${session}`}
-          items={items}
+          items={rows}
           guess={guess}
           onTop={onTop}
           onBehind={setBehind}
-          render={(item) => <ItemView item={item} context={item.kind === "calls" || item.kind === "end" ? context : QUIET} />}
+          render={(item) =>
+            item.kind === "moment" ? (
+              <div className="entry py-0.5">
+                <span className="max-rail:hidden" />
+                <Divider
+                  icon="clock"
+                  text={<b className="font-strong text-ink">{tenthTime(item.at)}</b>}
+                  more=", the moment the tree shows"
+                />
+              </div>
+            ) : (
+              <div className={pastAt !== null && timeOf(item) > pastAt ? "later" : undefined}>
+                <ItemView item={item} context={item.kind === "calls" || item.kind === "end" ? context : QUIET} />
+              </div>
+            )
+          }
           head={
             <div className="lane py-2 text-center text-tiny text-ink-3">{view.hasMore ? "Older messages come as you scroll." : ""}</div>
           }
@@ -223,6 +265,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
             <NowLine
               view={view}
               actor={actor}
+              waitsIn={speaker?.kind === "call" && active !== null ? speaker : null}
               frozenAt={frozenAt}
               stopping={stopping !== null && stopping === turnId}
               armed={armed}
@@ -253,6 +296,7 @@ function Open({ view, line, row }: { view: SessionView; line: AgentLine | undefi
               running={active !== null}
               after={running?.tool ?? null}
               waiting={view.queue.length + outbox.filter((entry) => entry.state === "kept" || entry.state === "sending").length}
+              past={pastAt !== null}
               blocked={line?.problem ?? (view.parked === null ? null : `${agent} is parked; resume it first.`)}
               onSend={send}
               onUp={() => {
@@ -285,6 +329,14 @@ const QUIET: ItemContext = {
   onRetry: () => undefined,
   onGoOn: () => undefined,
 };
+
+/** Before the first row that came later. */
+function withMoment(items: readonly Item[], at: number | null): readonly (Item | Moment)[] {
+  if (at === null) return items;
+  const later = items.findIndex((item) => timeOf(item) > at);
+  const place = later < 0 ? items.length : later;
+  return [...items.slice(0, place), { kind: "moment", key: "moment", at }, ...items.slice(place)];
+}
 
 function guessHeight(item: Item): number {
   switch (item.kind) {

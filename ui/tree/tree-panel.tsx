@@ -1,27 +1,45 @@
-/** The living tree: chips, rows, and the inspector of what is selected. */
-import { useState, type ReactNode } from "react";
-import { countMoves, exactTime, type Filter, type MarkName, rowsOf, type Shape } from "../../src/client/index.ts";
+/** The living tree, now or as it was: chips, rows, the inspector of what is selected, and the time strip. */
+import { lazy, Suspense, useEffect, useMemo, useState, type ReactNode } from "react";
+import { buildTree, countMoves, exactTime, type Filter, type MarkName, rowsOf, type Shape } from "../../src/client/index.ts";
 import { page, usePage } from "../frame/page-state.ts";
-import { useActors, useFrozenAt } from "../hooks/use-client.ts";
+import { useActors, useClient, useFrozenAt, usePast } from "../hooks/use-client.ts";
 import { findNode, useTree } from "../hooks/use-tree.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
-import { Inspector } from "./inspector.tsx";
 import { TreeRows } from "./tree-rows-view.tsx";
+
+// Asked for with the page, but nothing of the first picture waits for it.
+const below = import("./below.tsx");
+const Inspector = lazy(() => below.then((found) => ({ default: found.Inspector })));
+const PastHead = lazy(() => below.then((found) => ({ default: found.PastHead })));
+const WaitArrows = lazy(() => below.then((found) => ({ default: found.WaitArrows })));
+const TimeStrip = lazy(() => below.then((found) => ({ default: found.TimeStrip })));
 
 export function TreePanel({
   open,
   session,
   wide = false,
   query = "",
+  moment = null,
 }: {
   open: string | null;
   session: string | null;
   wide?: boolean;
   query?: string;
+  /** The moment of the past an address names. */
+  moment?: number | null;
 }) {
-  const roots = useTree();
-  const actors = useActors();
+  const client = useClient();
+  const past = usePast();
+  const live = useTree();
+  const told = useActors();
+  const { shown: was } = past;
+  const before = useMemo(() => (was === null ? null : buildTree(was.actors, was.at)), [was]);
+  const roots = before ?? live;
+  const actors = was?.actors ?? told;
+  useEffect(() => {
+    if (moment !== null) client.past.to(moment);
+  }, [client, moment]);
   const frozenAt = useFrozenAt();
   const { selected } = usePage();
   const [folds, setFolds] = useState<ReadonlyMap<string, boolean>>(new Map());
@@ -35,7 +53,7 @@ export function TreePanel({
   const at = selected ?? session;
   const node = at === null ? null : findNode(roots, at);
   // On the phone the truth line and the strips lie below the head of a place; in the drawer they do not.
-  const below = wide ? "max-rail:mb-[calc(var(--h-line)+var(--h-strips,0px))]" : "";
+  const under = wide ? "max-rail:mb-[calc(var(--h-line)+var(--h-strips,0px))]" : "";
   const chips: [Filter, MarkName, string, number][] = [
     ["run", "working", "Working", counts.run],
     ["wait", "agent", "Waiting", counts.wait],
@@ -44,10 +62,14 @@ export function TreePanel({
   ];
   return (
     <>
-      {frozenAt === null ? (
+      {past.at !== null ? (
+        <Suspense fallback={<div className={`h-(--h-head) flex-none border-b border-line ${under}`} />}>
+          <PastHead at={past.at} className={under} />
+        </Suspense>
+      ) : frozenAt === null ? (
         <Head
           wide={wide}
-          className={below}
+          className={under}
           find={() => {
             setFinding(!finding);
             setName("");
@@ -56,7 +78,7 @@ export function TreePanel({
           Living tree <span className="font-normal text-ink-3">{actors.length}</span>
         </Head>
       ) : (
-        <div className={`hatched flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 text-small ${below}`}>
+        <div className={`hatched flex h-(--h-head) flex-none items-center gap-2 border-b border-line px-4 text-small ${under}`}>
           <Icon name="clock" />
           <span className="min-w-0 flex-1 truncate">
             <b className="font-strong">As it was at {exactTime(frozenAt)}.</b> Clocks stand still.
@@ -110,15 +132,40 @@ export function TreePanel({
         <TreeRows
           rows={rows}
           selected={node?.address ?? null}
-          empty={roots.length === 0 ? "Nothing lives here yet. What you start shows here." : "Nothing fits the filter."}
+          empty={
+            roots.length > 0
+              ? "Nothing fits the filter."
+              : past.at === null
+                ? "Nothing lives here yet. What you start shows here."
+                : "Nothing lived here then, or it is no longer kept."
+          }
+          busy={past.refused === null && past.at !== (was?.at ?? null)}
+          beside={(height) =>
+            past.at === null ? (
+              <Suspense fallback={null}>
+                <WaitArrows rows={rows} height={height} />
+              </Suspense>
+            ) : null
+          }
           onSelect={(address) => page.select(address)}
           onFold={(address, isOpen) => setFolds(new Map(folds).set(address, isOpen))}
           onMore={(parent) => setWhole(new Set(whole).add(parent))}
         />
-        {node === null ? null : <Inspector key={node.address} node={node} wide={wide} />}
+        {at === null || (node === null && past.at === null) ? null : (
+          <Suspense fallback={<Coming wide={wide} />}>
+            <Inspector address={at} node={node} actors={actors} at={was?.at ?? past.at} wide={wide} />
+          </Suspense>
+        )}
       </div>
+      <Suspense fallback={<div className="h-[4.8125rem] flex-none border-t border-line bg-rail max-rail:h-11" />}>
+        <TimeStrip />
+      </Suspense>
     </>
   );
+}
+
+function Coming({ wide }: { wide: boolean }) {
+  return <div className={wide ? "border-l border-line bg-canvas" : "h-34 flex-none border-t border-line bg-canvas"} />;
 }
 
 const HANDLE =
@@ -164,7 +211,7 @@ function Chip({ pressed, move, onPick, children }: { pressed: boolean; move?: st
       type="button"
       aria-pressed={pressed}
       data-move={move}
-      className="flex h-[1.625rem] flex-none items-center gap-1.5 rounded-full px-2 text-small whitespace-nowrap text-ink-2 hover:bg-fill aria-pressed:bg-fill-2 aria-pressed:font-medium aria-pressed:text-ink max-rail:h-9 max-rail:px-3"
+      className="flex h-[1.625rem] flex-none items-center gap-1.5 rounded-full px-1.5 text-small whitespace-nowrap text-ink-2 hover:bg-fill aria-pressed:bg-fill-2 aria-pressed:font-medium aria-pressed:text-ink max-rail:h-9 max-rail:px-3"
       onClick={onPick}
     >
       {children}

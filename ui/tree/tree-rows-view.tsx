@@ -1,7 +1,7 @@
 /** Rows of the tree, one line each; only those in sight are drawn. */
-import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { clockSpan, grouped, restSpan, type TreeRow } from "../../src/client/index.ts";
-import { useFrozenAt } from "../hooks/use-client.ts";
+import { useStillAt } from "../hooks/use-client.ts";
 import { useClockText } from "../hooks/use-now.ts";
 import { Icon } from "../marks/icon.tsx";
 import { Mark } from "../marks/mark.tsx";
@@ -10,12 +10,16 @@ interface Props {
   rows: readonly TreeRow[];
   selected: string | null;
   empty: string;
+  /** Another moment was asked for and is not shown yet. */
+  busy: boolean;
+  /** Drawn over the rows, in their gutter. */
+  beside: (rowHeight: number) => ReactNode;
   onSelect: (address: string) => void;
   onFold: (address: string, open: boolean) => void;
   onMore: (parent: string) => void;
 }
 
-export function TreeRows({ rows, selected, empty, onSelect, onFold, onMore }: Props) {
+export function TreeRows({ rows, selected, empty, busy, beside, onSelect, onFold, onMore }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 900, row: 28 });
   useEffect(() => {
@@ -68,9 +72,10 @@ export function TreeRows({ rows, selected, empty, onSelect, onFold, onMore }: Pr
   return (
     <div
       ref={box}
-      className="quiet-scroll min-h-0 flex-1 overflow-x-hidden overflow-y-auto py-1.5 -outline-offset-2"
-      role="tree"
+      className="quiet-scroll relative min-h-0 flex-1 overflow-x-hidden overflow-y-auto py-1.5 -outline-offset-2"
+      role={rows.length === 0 ? "status" : "tree"}
       aria-label="Living tree"
+      aria-busy={busy}
       tabIndex={0}
       aria-activedescendant={at < 0 ? undefined : `row-${at}`}
       onKeyDown={onKey}
@@ -89,6 +94,7 @@ export function TreeRows({ rows, selected, empty, onSelect, onFold, onMore }: Pr
           onMore={onMore}
         />
       ))}
+      {beside(view.row)}
       <div style={{ height: Math.max(0, rows.length - first - shown.length) * view.row }} />
     </div>
   );
@@ -135,7 +141,7 @@ function Row({
       aria-expanded={fold === "none" ? undefined : fold === "open"}
       aria-label={`${node.name}${node.sub === "" ? "" : ` ${node.sub}`}, ${said.word}`}
       data-move={said.move}
-      className={`relative grid h-(--h-row) cursor-default grid-cols-[0.875rem_1rem_minmax(0,1fr)_auto_2.75rem] items-center gap-1.5 pr-4 text-small hover:bg-fill aria-selected:bg-fill-2 max-rail:text-ui ${node.past ? "text-ink-3" : ""}`}
+      className={`relative grid h-(--h-row) cursor-default grid-cols-[0.875rem_1rem_minmax(0,1fr)_auto_2.75rem] items-center gap-1.5 pr-8 text-small hover:bg-fill aria-selected:bg-fill-2 max-rail:text-ui ${node.past ? "text-ink-3" : ""}`}
       style={indent}
       onClick={() => onSelect(node.address)}
       onDoubleClick={() => fold !== "none" && onFold(node.address, fold === "closed")}
@@ -180,8 +186,8 @@ function Row({
 }
 
 function Since({ at, running }: { at: number; running: boolean }) {
-  const frozenAt = useFrozenAt();
+  const stillAt = useStillAt();
   const text = (now: number): string => (running ? clockSpan(now - at) : restSpan(now - at));
-  const ref = useClockText(text, frozenAt === null);
-  return <span ref={ref}>{text(frozenAt ?? Date.now())}</span>;
+  const ref = useClockText(text, stillAt === null);
+  return <span ref={ref}>{text(stillAt ?? Date.now())}</span>;
 }
