@@ -8,7 +8,7 @@ import { createReadStream } from "node:fs";
 import { constants, copyFile, link, mkdir, readFile, readdir, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import type { StoreFiles } from "./files.ts";
+import { type StoreFiles, whenAbsent } from "./files.ts";
 
 export type AsideKind = "aside" | "copy";
 
@@ -21,7 +21,7 @@ const SPARE_BYTES = 8 * 1024 * 1024;
 export async function keepAside(files: StoreFiles, now: number, kind: AsideKind = "aside"): Promise<string> {
   const there: { path: string; name: string; size: number }[] = [];
   for (const path of [files.database, files.wal, files.mark, files.report]) {
-    const found = await stat(path).catch(() => null);
+    const found = await stat(path).catch(whenAbsent(null));
     if (found !== null) there.push({ path, name: basename(path), size: found.size });
   }
   const sums: Record<string, string> = {};
@@ -48,10 +48,7 @@ export async function keepAside(files: StoreFiles, now: number, kind: AsideKind 
 
 /** Folders of copies, oldest first. */
 export async function asideFolders(storeFolder: string, kind: AsideKind): Promise<string[]> {
-  const names = await readdir(storeFolder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  const names = await readdir(storeFolder).catch(whenAbsent([] as string[]));
   return names
     .filter((name) => name.startsWith(`${kind}-`))
     .sort((a, b) => a.localeCompare(b, "en", { numeric: true }))
@@ -67,10 +64,7 @@ export async function dropOldCopies(storeFolder: string, keep: number): Promise<
 
 /** A file of `blobs/` is never changed, only added or removed: a second name for it is a copy. */
 async function linkBlobs(from: string, to: string): Promise<void> {
-  const names = await readdir(from).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  const names = await readdir(from).catch(whenAbsent([] as string[]));
   if (names.length === 0) return;
   await mkdir(to, { mode: 0o700 });
   for (const name of names) {

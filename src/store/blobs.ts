@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readFile, readdir, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { whenAbsent } from "./files.ts";
 
 /** Bytes of UTF-8 above which a body is a file. */
 export const BLOB_LIMIT = 256 * 1024;
@@ -50,10 +51,7 @@ export class Blobs {
 
   /** Deletes files that no row names and that are older than `before` (file time, wall ms). Returns how many. */
   async sweep(named: ReadonlySet<string>, before: number): Promise<number> {
-    const files = await readdir(this.folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return [];
-      throw error;
-    });
+    const files = await readdir(this.folder).catch(whenAbsent([] as string[]));
     let swept = 0;
     for (const file of files) {
       const path = join(this.folder, file);

@@ -1,4 +1,4 @@
-/** The names of what lies in `<home>/store`. */
+/** The names of what lies in `<home>/store`, any of which may be absent. */
 import { join } from "node:path";
 
 export interface StoreFiles {
@@ -21,5 +21,13 @@ export function storeFiles(folder: string): StoreFiles {
     mark: join(folder, "last-commit"),
     report: join(folder, "report.json"),
     blobs: join(folder, "blobs"),
+  };
+}
+
+/** For a `catch`: what is not there counts as `value`; every other error goes on. */
+export function whenAbsent<Value>(value: Value): (error: NodeJS.ErrnoException) => Value {
+  return (error) => {
+    if (error.code === "ENOENT") return value;
+    throw error;
   };
 }

@@ -7,6 +7,7 @@
  */
 import { closeSync, constants, fsyncSync, openSync, writeSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { whenAbsent } from "./files.ts";
 
 export interface MarkPlace {
   epoch: number;
@@ -41,10 +42,7 @@ export class Mark {
 
 /** Null: there is none, or it cannot be read as one. */
 export async function readMark(file: string): Promise<MarkPlace | null> {
-  const text = await readFile(file, "latin1").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "";
-    throw error;
-  });
+  const text = await readFile(file, "latin1").catch(whenAbsent(""));
   const found = /^epoch (\d{1,15}) commit (\d{1,15}) *\n$/.exec(text);
   return found === null ? null : { epoch: Number(found[1]), commit: Number(found[2]) };
 }

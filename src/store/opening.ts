@@ -11,7 +11,7 @@ import { SomoraError } from "../protocol/errors.ts";
 import { keepAside, dropOldCopies } from "./aside.ts";
 import { lostSince, standingOf, type Standing } from "./consistency.ts";
 import { Database, rowsOf } from "./database.ts";
-import type { StoreFiles } from "./files.ts";
+import { type StoreFiles, whenAbsent } from "./files.ts";
 import { Mark, readMark, type MarkPlace } from "./mark.ts";
 import { refusal, wordsOf } from "./refusal.ts";
 import { beginRepair, cut, openRepairing } from "./repair.ts";
@@ -252,9 +252,7 @@ async function checkThere(files: StoreFiles, size: number, wal: WalShape, mark: 
   if (wal.size > 0) throw new Error("the file is missing or empty, while its log (WAL) is there");
   if (mark !== null) throw new Error(`the file is missing or empty, while it was opened ${mark.epoch} times`);
   // A process killed in the very first moment of a home leaves an empty file, which DuckDB refuses. There is nothing in it.
-  await unlink(files.database).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-  });
+  await unlink(files.database).catch(whenAbsent(undefined));
 }
 
 function newer(files: StoreFiles, format: number, build: Build | null): SomoraError {
@@ -287,13 +285,7 @@ async function checkColumns(database: Database): Promise<void> {
 }
 
 async function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return 0;
-      throw error;
-    },
-  );
+  return stat(path).then(({ size }) => size, whenAbsent(0));
 }
 
 /** After a first failure a second one while closing adds nothing. */

@@ -5,6 +5,7 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { whenAbsent } from "./files.ts";
 import { syncFolder } from "./blobs.ts";
 
 /**
@@ -45,10 +46,7 @@ export type StoreReport = z.infer<typeof reportSchema>;
 
 /** Null: there is none, or it cannot be read as one. */
 export async function readReport(file: string): Promise<StoreReport | null> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return "null";
-    throw error;
-  });
+  const text = await readFile(file, "utf8").catch(whenAbsent("null"));
   const parsed = reportSchema.safeParse(parseJson(text));
   return parsed.success ? parsed.data : null;
 }

@@ -7,6 +7,7 @@
  * the kind of the entry; a transaction ends with a "flush". Checksums are left to DuckDB, which names the entry.
  */
 import { readFile } from "node:fs/promises";
+import { whenAbsent } from "./files.ts";
 
 /** Of a log as the DuckDB used here writes it. */
 export const WAL_HEADER = Buffer.from([0x64, 0x00, 0x62, 0x65, 0x00, 0x02, 0xff, 0xff]);
@@ -25,10 +26,7 @@ export interface WalShape {
 
 /** A file that is not there, or empty, has the size 0. */
 export async function readWal(file: string): Promise<WalShape> {
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return Buffer.alloc(0);
-    throw error;
-  });
+  const bytes = await readFile(file).catch(whenAbsent(Buffer.alloc(0)));
   return walShape(bytes);
 }
 
