@@ -3,7 +3,7 @@ import type { ActorView } from "../protocol/actor-view.ts";
 import { type Address, isWithin, placeOf } from "../protocol/ids.ts";
 import type { Json, JsonObject } from "../protocol/json.ts";
 import type { StoredRow } from "../ports/journal.port.ts";
-import { type ActorBody, readHead } from "./kernel/rows.ts";
+import { type ActorBody, blockedOn, nearest, openWork, readHead } from "./kernel/rows.ts";
 
 /** Longer texts are no facts for a row of the tree. */
 const LONGEST_FACT = 120;
@@ -15,11 +15,8 @@ export function pastViews(rows: readonly StoredRow[], under: Address): ActorView
     if (head.status === "down" || !isWithin(head.address, under)) return [];
     const body = JSON.parse(row.body ?? "{}") as Partial<ActorBody>;
     const { agent } = placeOf(head.address);
-    const blocking = head.waits.find(({ on }) => on !== null);
-    const timer = head.timers.reduce<{ id: string; at: number } | null>(
-      (next, { id, due }) => (next === null || due < next.at ? { id, at: due } : next),
-      null,
-    );
+    const waitingFor = blockedOn(head.waits);
+    const nextTimer = nearest(head.timers);
     return [
       {
         address: head.address,
@@ -31,15 +28,13 @@ export function pastViews(rows: readonly StoredRow[], under: Address): ActorView
         parent: head.parent,
         since: head.since,
         detail: plainFacts(body.snapshot?.context ?? {}),
-        ...(blocking ? { waitingFor: { what: `${blocking.why} (${blocking.on})`, since: blocking.since } } : {}),
-        pending: (body.pending ?? [])
-          .filter(({ settled }) => !settled)
-          .map(({ name, driver, since, attempt }) => ({ name, driver, since, attempt })),
+        ...(waitingFor === null ? {} : { waitingFor }),
+        pending: openWork(body.pending ?? []),
         mailbox: body.mail?.length ?? 0,
         restarts: head.restarts,
         ...(head.parked === null ? {} : { parkedReason: head.parked }),
         ...(head.cost === null ? {} : { costUsd: head.cost[1] ? null : head.cost[0] }),
-        ...(timer === null ? {} : { nextTimer: timer }),
+        ...(nextTimer === null ? {} : { nextTimer }),
       },
     ];
   });

@@ -1,5 +1,5 @@
 /** A wait followed to its end: who waits for whom, for what, since when; the last link is who can end it. Pure. */
-import { placeOf, type Address } from "../protocol/ids.ts";
+import { type Address, isWithin, placeOf } from "../protocol/ids.ts";
 import type { WaitView } from "../protocol/waits.ts";
 
 export interface ChainLink {
@@ -15,9 +15,9 @@ export interface ChainLink {
 export function waitChain(address: string, waits: readonly WaitView[]): ChainLink[] {
   const links: ChainLink[] = [];
   const passed = new Set<WaitView>();
-  for (let at = address; ;) {
+  for (let at = address as Address; ;) {
     const next = waits
-      .filter((wait) => within(wait.from, at))
+      .filter((wait) => isWithin(wait.from, at))
       .toSorted((a, b) => Number(b.blocks) - Number(a.blocks) || a.since - b.since)[0];
     if (next === undefined || passed.has(next)) {
       if (links.length > 0) links.push({ address: at, wait: null, closed: next !== undefined });
@@ -38,5 +38,3 @@ export function lineName(address: string): string {
   const rest = address.split("/").slice(5).join("/");
   return `${agent} / ${session}${rest === "" ? "" : `: ${rest}`}`;
 }
-
-const within = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);

@@ -75,16 +75,7 @@ export const callMachine = setup({
   types: {} as {
     context: CallContext;
     events: ToolOutcome;
-    input: {
-      tool: string;
-      callId: string;
-      about: string;
-      request: JsonObject;
-      repeatable: boolean;
-      limitMs: number;
-      token?: Token;
-      at: number;
-    };
+    input: Pick<CallContext, "tool" | "callId" | "about" | "request" | "repeatable" | "limitMs"> & { token?: Token; at: number };
     output: CallOutput;
   },
   actions: effects,

@@ -178,12 +178,12 @@ export function takeBack(context: SessionContext, { token, turnId }: TakeBackEve
 
 export const takenBack = (item: QueueItem): JsonObject => ({ removed: true, text: item.text, attachments: item.attachments });
 
-export function ended(item: QueueItem, outcome: "removed" | "cancelled"): TurnItem {
+/** What waited, as the turn it becomes. */
+export function turnItem(item: QueueItem, standing: Pick<TurnItem, "state" | "outcome">): TurnItem {
   return {
     n: item.n,
     at: item.at,
-    state: "ended",
-    outcome,
+    ...standing,
     outcomeReason: null,
     error: null,
     appliedTo: null,
@@ -192,6 +192,8 @@ export function ended(item: QueueItem, outcome: "removed" | "cancelled"): TurnIt
     preview: item.text.preview,
   };
 }
+
+export const ended = (item: QueueItem, outcome: "removed" | "cancelled"): TurnItem => turnItem(item, { state: "ended", outcome });
 
 /** The new places of what waits, after `gone` left. */
 export function moved(context: SessionContext, gone: string): Effect[] {

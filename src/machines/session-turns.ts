@@ -6,7 +6,7 @@ import type { DownEvent, ResumedEvent, StoppedEvent } from "../protocol/kernel-e
 import { childOf, type Token } from "../protocol/ids.ts";
 import { NO_USAGE } from "../protocol/usage.ts";
 import type { Decision } from "./decide.ts";
-import { ended, inOrder, publish, queued, takenBack, turnOf } from "./session-intake.ts";
+import { ended, inOrder, moved, publish, queued, takenBack, turnItem, turnOf } from "./session-intake.ts";
 import type {
   DoorCallEvent,
   QueueItem,
@@ -22,18 +22,7 @@ export function startNext(context: SessionContext): Decision<SessionContext> {
   const [first] = inOrder(context.queue.entries());
   if (!first) return {};
   const [turnId, item] = first;
-  const turn: TurnItem = {
-    n: item.n,
-    at: item.at,
-    state: "running",
-    outcome: null,
-    outcomeReason: null,
-    error: null,
-    appliedTo: null,
-    retryable: false,
-    origin: item.origin,
-    preview: item.text.preview,
-  };
+  const turn = turnItem(item, { state: "running", outcome: null });
   const without = { ...context, queue: context.queue.drop(turnId), running: turnId };
   return {
     set: { queue: without.queue, running: turnId, turns: context.turns.put(turnId, turn) },
@@ -85,7 +74,7 @@ export function startNext(context: SessionContext): Decision<SessionContext> {
           watch: true,
         },
       },
-      ...inOrder(without.queue.entries()).map(([id], index) => publish(context, "turn.moved", { turnId: id, position: index + 1 })),
+      ...moved(without, turnId),
     ],
   };
 }

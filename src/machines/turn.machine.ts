@@ -7,9 +7,6 @@
  */
 import { assign, setup } from "xstate";
 import { effects } from "../protocol/effects.ts";
-import type { Address } from "../protocol/ids.ts";
-import type { Origin } from "../protocol/history.ts";
-import type { JsonObject } from "../protocol/json.ts";
 import { Parts } from "../protocol/parts.ts";
 import { NO_USAGE } from "../protocol/usage.ts";
 import { decide } from "./decide.ts";
@@ -17,14 +14,7 @@ import * as calls from "./turn-calls.ts";
 import * as rounds from "./turn-rounds.ts";
 import type { OpenCall, PendingSteer, StreamedBlock, TurnContext, TurnEnd, TurnEvent } from "./turn-types.ts";
 
-interface TurnInput {
-  agent: string;
-  session: string;
-  sessionAddress: Address;
-  address: Address;
-  turnId: string;
-  origin: Origin & JsonObject;
-  cwd: string | null;
+interface TurnInput extends Pick<TurnContext, "agent" | "session" | "sessionAddress" | "address" | "turnId" | "origin" | "cwd"> {
   model: string | null;
   at: number;
 }

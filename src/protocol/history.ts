@@ -22,6 +22,16 @@ export type ToolOutput = z.infer<typeof toolOutputSchema>;
 
 const base = { seq: z.number().int().positive(), at: z.number().int(), turnId: z.string().nullable() };
 
+/** What a model wrote in one go: an answer or a thought. */
+const block = {
+  text: z.string(),
+  attempt: z.number().int().positive(),
+  blockId: z.string(),
+  round: z.number().int(),
+  interrupted: z.boolean().optional(),
+  superseded: z.boolean().optional(),
+};
+
 export const historyRowSchema = z.discriminatedUnion("kind", [
   z.object({
     ...base,
@@ -38,12 +48,7 @@ export const historyRowSchema = z.discriminatedUnion("kind", [
     ...base,
     kind: z.literal("assistant_message"),
     data: z.object({
-      text: z.string(),
-      attempt: z.number().int().positive(),
-      blockId: z.string(),
-      round: z.number().int(),
-      interrupted: z.boolean().optional(),
-      superseded: z.boolean().optional(),
+      ...block,
       model: z.string().optional(),
     }),
   }),
@@ -51,12 +56,7 @@ export const historyRowSchema = z.discriminatedUnion("kind", [
     ...base,
     kind: z.literal("thinking"),
     data: z.object({
-      text: z.string(),
-      attempt: z.number().int().positive(),
-      blockId: z.string(),
-      round: z.number().int(),
-      interrupted: z.boolean().optional(),
-      superseded: z.boolean().optional(),
+      ...block,
       ms: z.number().optional(),
     }),
   }),

@@ -12,6 +12,7 @@ import type { ChatMessage } from "../../src/ports/engine.port.ts";
 import { type ModelServer, startModel } from "../support/model-server.ts";
 import {
   buildDist,
+  endAll,
   KILLING_SERVER_FILE,
   makeTestHome,
   markedProcesses,
@@ -59,11 +60,7 @@ beforeEach(async () => {
   home = await makeTestHome(model.baseUrl);
   server = await startServer(home, { script: KILLING_SERVER_FILE });
 });
-afterEach(async () => {
-  await server.kill();
-  for (const { pid } of markedProcesses(home)) process.kill(pid, "SIGKILL");
-  await home.remove();
-});
+afterEach(() => endAll(server, home));
 afterAll(() => model.close());
 
 const send = async (text: string): Promise<string> => {

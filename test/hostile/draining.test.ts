@@ -12,6 +12,7 @@ import { LiveClient } from "../support/live-client.ts";
 import { type ModelServer, startModel } from "../support/model-server.ts";
 import {
   buildDist,
+  endAll,
   KILLING_SERVER_FILE,
   makeTestHome,
   markedProcesses,
@@ -49,11 +50,7 @@ beforeAll(async () => {
   await buildDist();
   model = await startModel(SCRIPT);
 });
-afterEach(async () => {
-  await server.kill();
-  for (const { pid } of markedProcesses(home)) process.kill(pid, "SIGKILL");
-  await home.remove();
-});
+afterEach(() => endAll(server, home));
 afterAll(() => model.close());
 
 const send = async (text: string): Promise<string> => {

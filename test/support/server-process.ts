@@ -221,3 +221,10 @@ export async function until(what: string, holds: () => boolean | Promise<boolean
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+/** After a test: the server killed, and with it what it started, wherever that went; then the home. */
+export async function endAll(server: ServerProcess, home: TestHome): Promise<void> {
+  await server.kill();
+  for (const { pid } of markedProcesses(home)) process.kill(pid, "SIGKILL");
+  await home.remove();
+}

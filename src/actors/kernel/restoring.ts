@@ -5,9 +5,9 @@
  * an outcome → all answers in → the first commit (attempt numbers, `resumed`) → performs are released, timers armed.
  *
  * 1. `recover` is asked once per pending effect whose outcome is not in the mail; past 10 s it counts as unknown.
- * 2. Done is taken over (ended by a stop that is not on disk is not done, but unknown); not-started is performed as if nothing had been; harmless (`repeatable`) is performed again under the
- *    same key as its next attempt; else the chart hears
- *    `interrupted` with what is known (P7). Taken back or fenced: `aborted`, unless it was done.
+ * 2. Done is taken over (ended by a stop that is not on disk is not done, but unknown); not-started is performed as if nothing had
+ *    been; harmless (`repeatable`) is performed again under the same key as its next attempt; else the chart hears `interrupted` with
+ *    what is known (P7). Taken back or fenced: `aborted`, unless it was done.
  * 3. A stop under way goes on: its fence tells its scope again (K6).
  */
 import type { Address, Birth, EffectKey } from "../../protocol/ids.ts";

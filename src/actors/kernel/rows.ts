@@ -215,31 +215,41 @@ export function partRow(actor: Actor, collection: string, entry: string, value: 
 
 const NO_WAITS: readonly Wait[] = [];
 
+/** What watchers are told of its waits: the one that has blocked it longest. */
+export function blockedOn(waits: readonly Wait[]): CommittedView["waitingFor"] {
+  const blocking = waits.find((wait) => wait.on !== null);
+  return blocking ? { what: `${blocking.why} (${blocking.on})`, since: blocking.since } : null;
+}
+
+export function openWork(pending: Iterable<Pending>): CommittedView["pending"] {
+  return [...pending].filter((each) => !each.settled).map(({ name, driver, since, attempt }) => ({ name, driver, since, attempt }));
+}
+
+/** `first`: what is due besides, such as a restart. */
+export function nearest(timers: Iterable<TimerState>, first: CommittedView["nextTimer"] = null): CommittedView["nextTimer"] {
+  let next = first;
+  for (const { id, due } of timers) if (!next || due < next.at) next = { id, at: due };
+  return next;
+}
+
 export function committedView(actor: Actor, state: string, status: ActorStatus): CommittedView {
   const described = actor.snapshot
     ? actor.chart.definition.describe?.(actor.snapshot.context as Record<string, unknown>, state)
     : undefined;
   const waits = actor.waits ? [...actor.waits.values()] : NO_WAITS;
-  const blocking = waits.find((wait) => wait.on !== null);
-  let nextTimer: CommittedView["nextTimer"] = actor.restartAt === null ? null : { id: "restart", at: actor.restartAt };
-  for (const timer of actor.timers?.values() ?? []) if (!nextTimer || timer.due < nextTimer.at) nextTimer = { id: timer.id, at: timer.due };
   return {
     state,
     status,
     since: actor.stateSince,
     detail: described?.detail ?? {},
-    waitingFor: described?.waitingFor ?? (blocking ? { what: `${blocking.why} (${blocking.on})`, since: blocking.since } : null),
+    waitingFor: described?.waitingFor ?? blockedOn(waits),
     waits,
-    pending: actor.pending
-      ? [...actor.pending.values()]
-          .filter((each) => !each.settled)
-          .map(({ name, driver, since, attempt }) => ({ name, driver, since, attempt }))
-      : [],
+    pending: actor.pending ? openWork(actor.pending.values()) : [],
     mailbox: actor.mail.length,
     restarts: actor.restarts,
     parkedReason: actor.parked,
     costUsd: actor.costUnknown ? null : actor.costUsd,
     booked: actor.booked,
-    nextTimer,
+    nextTimer: nearest(actor.timers?.values() ?? [], actor.restartAt === null ? null : { id: "restart", at: actor.restartAt }),
   };
 }

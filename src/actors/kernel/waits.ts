@@ -154,10 +154,8 @@ export function rebuildWaits(core: Core): void {
     for (const standing of [...(actor.waits?.values() ?? [])]) {
       const target = core.actors.get(standing.to);
       const on = standing.on === null ? null : core.actors.get(standing.on);
-      insert(core, actor, standing, on ? edgeOf(core, actor, standing, on) : null);
-      if (on) (on.askers ??= new Set()).add(standing.token);
-      if (target) (target.askers ??= new Set()).add(standing.token);
-      else answer(core, standing.token, { lost: "gone", error: new Error(`${standing.to} is gone.`) as SomoraError });
+      insert(core, actor, standing, { target, on });
+      if (!target) answer(core, standing.token, { lost: "gone", error: new Error(`${standing.to} is gone.`) as SomoraError });
     }
   }
 }
@@ -211,27 +209,24 @@ function begin(core: Core, actor: Actor, standing: Wait, target: Actor, on: Acto
     tell(core, { actor, wait: standing }, { type: "unanswered", reason: { kind: "parked", message } });
     return false;
   }
-  let edge: Edge | null = null;
-  if (on) {
-    const chain = circle(core, actor, on);
-    if (chain) {
-      const steps = [stepOf(lineAddress(actor), actor, standing, on), ...chain];
-      refuse(core, actor, standing.name, { why: "circle", message: wordsFor(steps), chain: steps });
-      return false;
-    }
-    edge = edgeOf(core, actor, standing, on);
+  const chain = on && circle(core, actor, on);
+  if (on && chain) {
+    const steps = [stepOf(lineAddress(actor), actor, standing, on), ...chain];
+    refuse(core, actor, standing.name, { why: "circle", message: wordsFor(steps), chain: steps });
+    return false;
   }
   actor.waits ??= new Map();
   actor.waits.set(standing.name, standing);
-  insert(core, actor, standing, edge);
-  (target.askers ??= new Set()).add(standing.token);
-  if (on) (on.askers ??= new Set()).add(standing.token);
+  insert(core, actor, standing, { target, on });
   markDirty(core, actor);
   return true;
 }
 
-function insert(core: Core, actor: Actor, standing: Wait, edge: Edge | null): void {
+/** Into everything that `close` takes it out of again, but for the waiter's own row. */
+function insert(core: Core, actor: Actor, standing: Wait, other: { target: Actor | undefined; on: Actor | null | undefined }): void {
+  const edge = other.on ? edgeOf(core, actor, standing, other.on) : null;
   core.asks.set(standing.token, { actor, wait: standing, edge });
+  for (const each of [other.target, other.on]) if (each) (each.askers ??= new Set()).add(standing.token);
   if (!edge) return;
   edge.from.out.add(edge);
   edge.to.in += 1;
@@ -363,7 +358,7 @@ function pathBack(core: Core, start: Actor, goal: Address, pools: ReadonlySet<Ac
   return null;
 }
 
-/** Who holds what a pool gives out; null for what is no pool, or one that has something free. A holder that is gone is null. */
+/** Who holds what a pool gives out; empty while something of it is free, null for what is no pool. A holder that is gone is null. */
 function holdersOf(core: Core, actor: Actor): (Actor | null)[] | null {
   const holders = actor.chart.definition.holders;
   if (!holders || !actor.snapshot) return null;

@@ -1,12 +1,13 @@
 /** Stop and resume, and the living tree. */
 import type { ActorView } from "../../protocol/actor-view.ts";
 import type { TreeFrame } from "../../protocol/frames.ts";
+import { type Address, isWithin } from "../../protocol/ids.ts";
 import { foldTree, type TreeView } from "../../protocol/tree-view.ts";
 import { CliError, JSON_OPTION, type Command, type CommandContext } from "../command.ts";
 import { sentenceOf } from "../../client/index.ts";
 import { watchTopic } from "../live.ts";
 import { json } from "../print.ts";
-import { placeOf } from "./team.command.ts";
+import { addressOf, placeOf } from "./team.command.ts";
 
 interface StopAnswer {
   stopped: boolean;
@@ -56,7 +57,7 @@ export const controlCommands: readonly Command[] = [
       await (
         await api()
       ).post("/resume", {
-        address: address.startsWith("/") ? address : `/agents/${placeOf(address).agent}/sessions/${placeOf(address).session}`,
+        address: addressOf(address),
       });
       io.out(`resumed ${address}\n`);
       return 0;
@@ -88,13 +89,12 @@ function stuck(processes: { pid: number; command: string }[]): CliError {
 
 async function watchTree({ flag, option, io, api }: CommandContext): Promise<number> {
   const server = await api();
-  const under = option("under") ?? "/";
-  const within = (address: string): boolean => under === "/" || address === under || address.startsWith(`${under}/`);
+  const under = (option("under") ?? "/") as Address;
   let view: TreeView = { actors: [] };
   const watch = watchTopic(server, "tree", (frame) => {
     if (frame.type === "snapshot") view = frame.data as TreeView;
     else if (frame.type === "tree.changed") view = foldTree(view, frame as unknown as TreeFrame);
-    const actors = view.actors.filter((actor) => within(actor.address));
+    const actors = view.actors.filter((actor) => isWithin(actor.address as Address, under));
     if (flag("json")) io.out(`${JSON.stringify({ at: frame.at, actors })}\n`);
     else io.out(`${io.outIsTerminal ? "\u001b[2J\u001b[H" : ""}${drawTree(actors, Date.now())}${io.outIsTerminal ? "" : "\n"}`);
   });

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import type { AgentLine } from "../../protocol/frames.ts";
 import type { HistoryRow } from "../../protocol/history.ts";
+import { sessionAddress } from "../../protocol/ids.ts";
 import { segment } from "../api.ts";
 import { CliError, JSON_OPTION, type Command } from "../command.ts";
 import { parseWhole } from "../duration.ts";
@@ -158,6 +159,13 @@ export function placeOf(text: string): { agent: string; session: string } {
   if (agent === "" || session === "" || more.length > 0)
     throw new CliError(`${JSON.stringify(text)} is no session; write it as agent/session, such as guide/main.`);
   return { agent, session };
+}
+
+/** An address as it is, or the one of an `agent/session`. */
+export function addressOf(text: string): string {
+  if (text.startsWith("/")) return text;
+  const { agent, session } = placeOf(text);
+  return sessionAddress(agent, session);
 }
 
 function lineOf(row: HistoryRow): string {

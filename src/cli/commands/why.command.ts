@@ -1,11 +1,12 @@
 /** Why an actor stands where it stands, and what it did: `why` and `story`. */
 import { sentenceOf, clockTime, exactTime, spanWords } from "../../client/index.ts";
 import type { ActorView, StoryStep } from "../../protocol/actor-view.ts";
+import { type Address, isWithin } from "../../protocol/ids.ts";
 import type { WaitView } from "../../protocol/waits.ts";
 import { JSON_OPTION, type Command } from "../command.ts";
 import type { Api } from "../api.ts";
 import { json, plainText, table } from "../print.ts";
-import { placeOf } from "./team.command.ts";
+import { addressOf } from "./team.command.ts";
 
 export const whyCommands: readonly Command[] = [
   {
@@ -45,9 +46,6 @@ interface Found {
   waits: WaitView[];
 }
 
-const addressOf = (given: string): string =>
-  given.startsWith("/") ? given : `/agents/${placeOf(given).agent}/sessions/${placeOf(given).session}`;
-
 async function look(server: Api, address: string): Promise<Found> {
   const [{ actor }, { actors }, { waits }] = await Promise.all([
     server.get<{ actor: ActorView }>("/actor", { address }),
@@ -59,11 +57,13 @@ async function look(server: Api, address: string): Promise<Found> {
 
 /** The sentence first; then who works for it, whom it waits for to the end of the chain, what is due, and what cannot move. */
 function explain({ actor, below, waits }: Found, now: number): string {
-  const said = (each: ActorView): string => sentenceOf({ actor: each, now }).sentence;
-  const lines = [`${actor.address}: ${said(actor)}`];
-  const busy = below.filter((each) => each.kind !== "supervisor" && sentenceOf({ actor: each, now }).move !== "none");
-  for (const each of busy) lines.push(`  ${each.address.slice(actor.address.length + 1)}: ${said(each)}`);
-  for (const wait of chainFrom(actor.address, waits)) {
+  const lines = [`${actor.address}: ${sentenceOf({ actor, now }).sentence}`];
+  for (const each of below) {
+    const said = sentenceOf({ actor: each, now });
+    if (each.kind !== "supervisor" && said.move !== "none")
+      lines.push(`  ${each.address.slice(actor.address.length + 1)}: ${said.sentence}`);
+  }
+  for (const wait of chainFrom(actor.address as Address, waits)) {
     lines.push(`  ${wait.from} waits for ${wait.on ?? wait.to} (${wait.why}) for ${spanWords(Math.max(0, now - wait.since))}.`);
     if (wait.stuck !== null) lines.push(`  Stuck: ${wait.stuck}.`);
   }
@@ -75,13 +75,12 @@ function explain({ actor, below, waits }: Found, now: number): string {
 }
 
 /** Waits of the actor and those below it, then of whom they wait for, each once. */
-function chainFrom(address: string, waits: readonly WaitView[]): WaitView[] {
-  const within = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
+function chainFrom(address: Address, waits: readonly WaitView[]): WaitView[] {
   const chain: WaitView[] = [];
   const todo = [address];
   for (let at = todo.shift(); at !== undefined; at = todo.shift())
     for (const wait of waits) {
-      if (chain.includes(wait) || !within(wait.from, at)) continue;
+      if (chain.includes(wait) || !isWithin(wait.from, at)) continue;
       chain.push(wait);
       todo.push(wait.onLine ?? wait.on ?? wait.to);
     }
